@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lookback.errors import ContractError, Reason, UsageError, brief
-from lookback.names import one_line
+from lookback.names import counted, one_line
 from lookback.paths import expanded, shown
 
 if TYPE_CHECKING:
@@ -145,7 +145,10 @@ def validate(
     limit: Limit = 0,
     workers: Workers = 0,
 ) -> None:
-    """Check a dataset and print every violation. Each has path, field, problem and remedy; exit 1 if there is one."""
+    """Check a dataset and print every violation. Each has path, field, problem and remedy; exit 1 if there is one.
+
+    A warning is no violation: the clip is scored, and its numbers say what it lacks.
+    """
     from lookback.curation.contract import validate as check
 
     filters = _filters(models, subsets, conditions, sample_ids, limit)
@@ -153,10 +156,11 @@ def validate(
     params = _params("validate", workers, {"curation": {"sources": sources, "filters": filters}})
     violations = check(params.curation.sources[0], _names(metrics), params.curation.filters, params.workers)
     for violation in violations:
-        print(violation.line)
-    if violations:
-        raise ContractError(f"{len(violations)} violation(s) in {source}")
-    print(f"{source}: no violation")
+        print("warning: " * violation.warning + violation.line)
+    warnings = sum(violation.warning for violation in violations)
+    if len(violations) > warnings:
+        raise ContractError(f"{len(violations) - warnings} violation(s) in {source}")
+    print(f"{source}: no violation" + (f", {counted(warnings, 'warning')}" if warnings else ""))
 
 
 def prepare(

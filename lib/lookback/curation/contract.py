@@ -28,7 +28,7 @@ REMEDIES = {
 
 
 def validate(source: Source, metrics: Sequence[str] = (), filters: Filters | None = None, workers: int = 1) -> list[Violation]:
-    """All violations; an empty list means that the source is correct.
+    """All violations and warnings; an empty list means that the source is correct.
 
     With `metrics`, only those that matter to them: clips that cannot be used at all, and the fields in the metrics' `needs`.
     """
