@@ -21,7 +21,6 @@ def main() -> None:
     from lookback.errors import FULL_DISK, LookbackError
     from lookback.extras import why_not_imported
     from lookback.files import unwritable
-    from lookback.hiding import hide
     from lookback.names import printable
 
     signal.signal(signal.SIGINT, signal.default_int_handler)  # from here on, an interrupt must end the work in order
@@ -31,7 +30,7 @@ def main() -> None:
     except SystemExit as end:
         code = end.code
     except LookbackError as error:
-        print(f"lookback: {printable(hide(str(error)))}", file=sys.stderr)
+        print(f"lookback: {printable(str(error))}", file=sys.stderr)
         code = error.exit_code
     except ImportError as error:
         missing = why_not_imported(error)

@@ -71,7 +71,9 @@ def evaluate(
     vlm_judge: Annotated[
         str, typer.Option(help="One of {judges} (openai-compatible means openai); nobody judges when left out.")
     ] = "",
-    vlm_base_url: Annotated[str, typer.Option(envvar="MBENCH_VLM_BASE_URL")] = "",
+    vlm_base_url: Annotated[
+        str, typer.Option(help="The server's address; $LOOKBACK_JUDGE_URL or $MBENCH_VLM_BASE_URL when left out.")
+    ] = "",
     vlm_api_key: Annotated[
         str,
         typer.Option(
