@@ -1,4 +1,4 @@
-"""The source files that a module needs: itself and everything it imports inside the package. Results are keyed by their hash."""
+"""What a module needs: its source, everything it imports inside the package, and the libraries outside. Results are keyed by it."""
 
 from __future__ import annotations
 
@@ -9,21 +9,44 @@ import pkgutil
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
+from importlib.metadata import packages_distributions
 from importlib.util import find_spec, resolve_name
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
 import lookback
+from lookback.files import sha256_json
+from lookback.machine import package_version
 from lookback.registry import plugin_packages
 
 ROOT = Path(lookback.__file__).parent
+COMPUTE_NOTHING = {"huggingface_hub", "httpx2", "ipywidgets", "openai", "psutil", "pydantic", "ray", "rich", "tqdm", "yaml"}
+COMPUTE_NOTHING |= {"lookback", *sys.stdlib_module_names}
+# packages that are not called as the module is; those of plug-ins are looked up, which takes half a second
+PACKAGES = {"cv2": "opencv-python", "dlib": "dlib-bin", "open_clip": "open_clip_torch", "PIL": "pillow", "skimage": "scikit-image"}
+PACKAGES |= {"sklearn": "scikit-learn"}
 
 
 @cache
 def code_version(*modules: str) -> str:
-    """The first 16 characters of `code_hash`, computed once per process. It is the version of everything these modules make."""
-    return code_hash(modules)[:16]
+    """The version of everything these modules make, in 16 characters: their code and the releases of their libraries."""
+    return sha256_json([code_hash(modules), libraries(modules)])[:16]
+
+
+def libraries(modules: tuple[str, ...]) -> dict[str, str]:
+    """The release of every library that these modules, or what they import inside the package, take; empty: not installed."""
+    names = {name for module in closure(modules) for name in _imports(module)}
+    names |= {name for source in map(_outside, modules) for name in imported(ast.parse(source))}
+    return {top: _release(top) for top in sorted({name.partition(".")[0] for name in names} - COMPUTE_NOTHING - plugin_packages())}
+
+
+@cache
+def _release(module: str) -> str:
+    found = package_version(PACKAGES.get(module, module))
+    if found or find_spec(module) is None:
+        return found
+    return ",".join(map(package_version, packages_distributions().get(module, [])))
 
 
 def version_of(made: Callable[..., Any], *modules: str) -> str:
@@ -43,6 +66,8 @@ def _typed(made: Callable[..., Any]) -> list[str]:
         name, value = waiting.popitem()
         if getattr(value, "__module__", None) != "__main__":
             found[name] = f"{value.__module__}.{value.__qualname__}" if hasattr(value, "__qualname__") else repr(value)
+            library = str(getattr(value, "__module__", None) or getattr(value, "__name__", "")).partition(".")[0]
+            found |= {f"release of {library}": _release(library)} if library not in COMPUTE_NOTHING | {""} else {}
             continue
         try:
             found[name] = dedent(inspect.getsource(value))

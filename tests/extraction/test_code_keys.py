@@ -1,4 +1,4 @@
-"""An artifact is keyed by the code that made it: who edits a backend gets new arrays, and the other backends' stay."""
+"""An artifact is keyed by the code and the libraries that made it: an edited backend makes new arrays, and the others' stay."""
 
 import json
 import os
@@ -11,10 +11,16 @@ from pathlib import Path
 import lookback
 import numpy as np
 import pytest
-from lookback.code import closure, code_hash
+from lookback import code
+from lookback.code import closure, code_hash, libraries
+from lookback.extraction.identity import FEEDING, producer_of
 from lookback.media import encode
+from lookback.params.load import validate
 from lookback.paths import project_root
-from lookback.registry import BACKENDS
+from lookback.pipeline import freshness, stage_named
+from lookback.registry import BACKENDS, METRICS
+from lookback.scoring.run import SERVING
+from lookback.store import ArtifactStore
 
 EXTRACT = """
 import json, sys
@@ -92,3 +98,61 @@ def test_the_source_of_a_plug_in_outside_the_package_counts(tmp_path: Path, monk
         hashes.append(code_hash(("my_plugin",)))
         assert "lookback.camera.poses" in closure(("my_plugin",))
     assert hashes[0] != hashes[1]
+
+
+@pytest.fixture
+def upgraded(monkeypatch: pytest.MonkeyPatch):
+    """Makes one package look as if another release of it were installed."""
+
+    def upgrade(package: str) -> None:
+        known = code.package_version
+        monkeypatch.setattr(code, "package_version", lambda name: "99.0" if name == package else known(name))
+        forget()
+
+    def forget() -> None:
+        code.code_version.cache_clear()
+        code._release.cache_clear()
+
+    yield upgrade
+    monkeypatch.undo()
+    forget()
+
+
+@pytest.mark.parametrize(
+    ("key", "package", "anew"),
+    [
+        ("quality=sharpness", "numpy", True),
+        ("quality=sharpness", "opencv-python", True),
+        ("quality=sharpness", "av", True),
+        ("pose=classical", "scipy", True),
+        ("perceptual=lpips", "lpips", True),
+        ("perceptual=lpips", "torch", True),
+        ("faces=scrfd-dlib", "dlib-bin", True),
+        ("quality=sharpness", "lpips", False),
+        ("pose=classical", "tqdm", False),
+    ],
+)
+def test_another_release_of_a_library_that_computes_an_array_misses_the_store(key, package, anew, upgraded, tmp_path: Path):
+    spec, params, store = BACKENDS.get(key), validate({"run": "r"}, "test"), ArtifactStore(tmp_path)
+    before = producer_of(spec.role, spec, params)
+    store.save(before, "input", {"a": np.arange(3)}, {})
+    upgraded(package)
+    after = producer_of(spec.role, spec, params)
+    assert (store.load(after, "input") is None) == anew == (after.version != before.version)
+
+
+def test_every_library_behind_backends_and_metrics_is_found_by_its_package():
+    """An empty release would hide an upgrade; torch's siblings and the other extras are all installed here."""
+    made = [(spec.build.__module__, FEEDING) for spec in BACKENDS] + [(spec.score.__module__, SERVING) for spec in METRICS]
+    found = {name: release for modules in made for name, release in libraries(modules).items()}
+    assert {"numpy", "cv2", "PIL", "av", "scipy", "torch", "torchvision", "lpips", "onnxruntime", "transformers"} <= found.keys()
+    assert [name for name, release in found.items() if not release] == []
+
+
+def test_a_stage_runs_again_with_another_release(upgraded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(freshness, "_external", lambda *_: {})
+    params, stage = validate({"run": "r"}, "test"), stage_named("scoring")
+    before = freshness.fingerprint(stage, params, freshness.HashCache(tmp_path / "hashes.json"))
+    upgraded("opencv-python")
+    after = freshness.fingerprint(stage, params, freshness.HashCache(tmp_path / "hashes.json"))
+    assert [part for part in before if before[part] != after[part]] == ["libraries"]

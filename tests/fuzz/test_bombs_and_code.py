@@ -168,6 +168,11 @@ def test_a_few_aliases_and_merge_keys_are_read():
     assert parse_yaml("a: &a {x: 1, y: 2}\nb: {<<: *a, y: 3}\nc: [*a, *a]")["b"] == {"x": 1, "y": 3}
 
 
+def test_no_checkpoint_or_array_is_read_in_a_way_that_runs_its_code():
+    loads = re.compile(r"weights_only=False|allow_pickle=True|torch\.load\((?!.*weights_only=True)")
+    assert [path.name for path in Path(lookback.__file__).parent.rglob("*.py") if loads.search(path.read_text())] == []
+
+
 def test_the_project_has_one_yaml_reader():
     package = Path(lookback.__file__).parent
     loading = re.compile(r"\byaml\.\w*load\w*\(")

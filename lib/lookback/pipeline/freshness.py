@@ -1,4 +1,4 @@
-"""When a stage must run again: its notebook, code, parameters or inputs changed in content. Timestamps do not count.
+"""When a stage must run again: its notebook, code, libraries, parameters or inputs changed in content. Timestamps do not count.
 
 A finished stage leaves `stages/<stage>.json` with the fingerprint it ran under and the hash of every file it wrote. It is fresh
 while the fingerprint and the files are unchanged.
@@ -12,7 +12,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from lookback.code import code_hash, imported
+from lookback.code import code_hash, imported, libraries
 from lookback.errors import Reason
 from lookback.files import sha256_json, write_json
 from lookback.hashcache import HashCache
@@ -32,9 +32,11 @@ def fingerprint(stage: Stage, params: RunParams, hashes: HashCache) -> dict[str,
     """Everything the stage's result depends on, as hashes by name, so that a change can be named."""
     values = params.model_dump(mode="json")
     notebook = resolve(f"notebooks/{stage.notebook}.ipynb")
+    modules = (f"lookback.stages._{stage.name}", *stage.loaded(), *notebook_modules(notebook))
     return {
         "notebook": notebook_hash(notebook),
-        "code": code_hash((f"lookback.stages._{stage.name}", *stage.loaded(), *notebook_modules(notebook))),
+        "code": code_hash(modules),
+        "libraries": sha256_json(libraries(modules)),
         "parameters": sha256_json({name: _value(values, name) for name in ("seed", "device", *stage.sections)}),
         "inputs": {**_tables(stage, params, hashes), **_external(stage, params, hashes)},
     }
@@ -48,7 +50,7 @@ def changed(stage: Stage, params: RunParams, hashes: HashCache) -> str:
     except (OSError, ValueError):
         return "not done yet"
     now = fingerprint(stage, params, hashes)
-    for part in ("notebook", "code", "parameters"):
+    for part in ("notebook", "code", "libraries", "parameters"):
         if before["fingerprint"].get(part) != now[part]:
             return f"its {part} changed"
     inputs = before["fingerprint"].get("inputs", {})
