@@ -121,9 +121,7 @@ def inspect_cameras(clip: Clip, facts: Facts, truth: Facts | None, findings: Fin
             target = validate_poses(square(need(load_arrays(path), ("array", "c2w"), path), path), str(path))
     for name, read in (("poses", own), ("gt_poses", ground)):
         for note in (note for note in (read.notes if read else ()) if MAPPED in note):
-            breach = Breach(
-                resolve(getattr(clip, name)), name, note, "the others are interpolated; estimate every frame if you can"
-            )
+            breach = Breach(resolve(getattr(clip, name)), name, note, "the others are interpolated; estimate every frame")
             findings.add(breach, name, item, kept=True, warning=True)
     if target is not None:
         _check_lengths(clip, len(target), facts, findings, item)
