@@ -29,7 +29,6 @@ def main() -> None:
     from lookback.errors import FULL_DISK, LookbackError
     from lookback.extras import why_not_imported
     from lookback.files import unwritable
-    from lookback.hiding import hide
     from lookback.names import printable
 
     _on_signals(_stop)  # from here on, an interrupt must end the work in order
@@ -40,7 +39,7 @@ def main() -> None:
     except SystemExit as end:
         code = end.code
     except LookbackError as error:
-        print(f"lookback: {printable(hide(str(error)))}", file=sys.stderr)
+        print(f"lookback: {printable(str(error))}", file=sys.stderr)
         code = error.exit_code
     except ImportError as error:
         missing = why_not_imported(error)

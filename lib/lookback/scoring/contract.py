@@ -66,6 +66,11 @@ class Scored:
         return Scored([_checked(item) for item in self.items], [_checked(unit) for unit in self.units])
 
 
+def noted(item: Item, shortfall: str) -> Item:
+    """The item of a clip. Its detail begins with what the video lacks of its task, where there is a value to mislead."""
+    return replace(item, detail="; ".join(filter(None, [shortfall, item.detail]))) if item.value is not None else item
+
+
 Row = TypeVar("Row", Unit, Item)
 
 

@@ -27,7 +27,7 @@ from lookback.paths import resolve
 from lookback.progress import say, track
 from lookback.registry import METRICS, MetricSpec
 from lookback.scoring.clip import missing, score_clips
-from lookback.scoring.contract import Item, Scored, ScoringClip, Unit
+from lookback.scoring.contract import Item, Scored, ScoringClip, Unit, noted
 from lookback.scoring.decode import DECODE, Spent
 from lookback.scoring.variants import scored_variants
 from lookback.store import ArtifactStore, Entry, Producer
@@ -310,7 +310,7 @@ def _rows(task: ScoringTask, results: Results) -> tuple[list[dict[str, Any]], li
         origin = dict(zip(PROVENANCE, (backend, producer.version, weights, producer.params_hash[:16], inputs[:16]), strict=True))
         common = {**keys, "metric": name, "variant": variant}
         units += [{**common, **asdict(unit)} for unit in result.units]
-        items += [{**common, **asdict(item), **origin} for item in result.items]
+        items += [{**common, **asdict(noted(item, task.clip.shortfall)), **origin} for item in result.items]
     return units, items
 
 
