@@ -55,11 +55,8 @@ def violations_and_warnings(
         found += _needed(specs, clips, found)
     lines = {(violation.path, violation.field, violation.problem): violation for violation in reversed(found)}
     told = [lines[line] for line in sorted(lines)]
-    warnings = [violation for violation in told if violation.warning]
-    return [violation for violation in told if not violation.warning], [
-        *warnings,
-        *(_short(clip) for clip in clips if clip.shortfall),
-    ]
+    warnings = [each for each in told if each.warning] + [_short(clip) for clip in clips if clip.shortfall]
+    return [each for each in told if not each.warning], warnings
 
 
 def _short(clip: Clip) -> Violation:
