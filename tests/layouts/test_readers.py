@@ -20,6 +20,7 @@ from layout_data import (
     write_json,
     write_lines,
 )
+from lookback.benchmarks.memobench.dataset_files import METADATA, METADATA_PLACES, read_metadata
 from lookback.benchmarks.mind.writer import colmap_images
 from lookback.benchmarks.wrbench.natural25 import read_natural25
 from lookback.benchmarks.wrbench.sidecar import to_sidecar
@@ -30,6 +31,7 @@ from lookback.curation.contract import validate, violations_and_warnings
 from lookback.curation.inspection import ClipToInspect, inspect
 from lookback.errors import ContractError, UsageError
 from lookback.layouts import detect, read
+from lookback.layouts.reading import Findings
 from lookback.media import encode
 from lookback.params.stages import Source
 from typer.testing import CliRunner
@@ -449,3 +451,21 @@ def test_a_path_of_ones_own_reads_back_from_its_sidecar(tmp_path):
     (clip,) = read(Source(root=str(tmp_path), layout="wrbench")).clips
     assert parse(clip.camera).segments == intent.segments
     assert clip.target_poses.endswith("clip.mp4.target_c2w.npy")
+
+
+def test_models_csv_names_a_video_once_and_its_rate_is_one_of_a_camera(tmp_path):
+    for name in ("a", "b"):
+        encode(tmp_path / f"{name}.mp4", np.zeros((3, 32, 32, 3), np.uint8), 8.0)
+    (tmp_path / "models.csv").write_text("file,model,fps\na.mp4,m,\na,n,\nb.mp4,m,1e300\n")
+    found = {each.field: each.problem for each in validate(Source(root=str(tmp_path), layout="folder"))}
+    assert found == {"file": "'a' occurs a second time", "fps": "is '1e300'"}
+
+
+@pytest.mark.parametrize("table", ["scene,video_id\nStudy,1\n", "scene,video_id,prompt\nStudy,1,one\nStudy,1,another\n"])
+def test_metadata_of_memobench_needs_its_prompts_and_one_row_per_clip(tmp_path, table):
+    findings = Findings()
+    (tmp_path / METADATA_PLACES[0]).mkdir(parents=True, exist_ok=True)
+    (tmp_path / METADATA_PLACES[0] / METADATA["synthetic"]).write_text(table)
+    read_metadata([tmp_path], findings)
+    (found,) = findings.violations
+    assert "second time" in found.problem or found.problem == "has no column prompt"
