@@ -469,3 +469,13 @@ def test_metadata_of_memobench_needs_its_prompts_and_one_row_per_clip(tmp_path, 
     read_metadata([tmp_path], findings)
     (found,) = findings.violations
     assert "second time" in found.problem or found.problem == "has no column prompt"
+
+
+def test_an_empty_folder_called_as_a_video_and_a_video_called_as_a_text_are_named(tmp_path):
+    for name in ("a", "b"):
+        encode(tmp_path / f"{name}.mp4", np.zeros((3, 32, 32, 3), np.uint8), 8.0)
+    (tmp_path / "b.mp4").rename(tmp_path / "b.txt")
+    (tmp_path / "c.mp4").mkdir()
+    (tmp_path / "notes.txt").write_text("ftyp")
+    found = {Path(each.path).name: each.problem for each in validate(Source(root=str(tmp_path), layout="folder"))}
+    assert set(found) == {"b.txt", "c.mp4"} and "no frames" in found["c.mp4"]
