@@ -105,6 +105,7 @@ class Benchmark:
     one_task_list: ClassVar[bool] = False  # all its settings together are one list of tasks, and every model gets all of them
     every_task_has_event: ClassVar[bool] = False  # something happens to the subject in each of its tasks
     length_field: ClassVar[str] = "n_frames"  # the field of its files that holds the ground truth's length
+    repeats_truth: ClassVar[bool] = False  # its tasks ask for a video as long as the ground truth
     anchor_field: ClassVar[str] = "anchors.csv"  # the field of its files that holds the subject's box
     camera_rule: ClassVar[Rule] = "heading"  # how its camera requests become paths (lookback.camera.intent)
     # scoring: the column `phase` holds measures of different units (mse, psnr, ...) rather than parts of a video

@@ -61,6 +61,7 @@ class Clip(BaseModel):
     width: int | None = None
     height: int | None = None
     content_hash: str = ""
+    shortfall: str = ""  # what the video lacks of what its task asks for: "4 of 24 frames"; empty where it is all there
     # text and conditions
     prompt: str = ""
     caption_segments: list[str] = Field(default_factory=list)

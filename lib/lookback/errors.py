@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from enum import StrEnum
 
-from lookback.hiding import HIDDEN, is_secret
+from lookback.hiding import HIDDEN, hide, is_secret
 
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
 
@@ -86,6 +86,10 @@ class LookbackError(Exception):
 
     exit_code = 1
 
+    def __str__(self) -> str:
+        """The message, wherever it is shown or stored, without any secret that a path, an address or a server put into it."""
+        return hide(super().__str__())
+
 
 class UsageError(LookbackError):
     """The call itself is wrong: an unknown name, an impossible combination, a missing argument."""
@@ -130,5 +134,5 @@ class NotScorable(Exception):
 
     def __init__(self, reason: Reason | str, detail: str = ""):
         self.reason = Reason(reason)
-        self.detail = detail
+        self.detail = detail = hide(detail)
         super().__init__(f"{self.reason}: {detail}" if detail else str(self.reason))

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -26,6 +28,7 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 QUIET_S = 600.0  # seconds without a result after which the tasks in work are named
 MOST_NAMES = 8
+GRACE_S = 1.0  # how long the tasks in work may go on after an interrupt or an error
 
 
 @dataclass(frozen=True)
@@ -60,11 +63,28 @@ def workers_kept() -> Iterator[None]:
         return
     pools = _kept = {}
     try:
-        yield
+        with _ended(pools):
+            yield
     finally:
         _kept = None
+
+
+@contextmanager
+def _ended(pools: dict[tuple[int, int], ProcessPoolExecutor]) -> Iterator[None]:
+    """The pools end with the block. After an interrupt or an error, waiting tasks are not begun, and those in work get GRACE_S."""
+    try:
+        yield
+    except BaseException:
+        processes = [process for pool in pools.values() for process in (pool._processes or {}).values()]
         for pool in pools.values():
-            pool.shutdown()
+            pool.shutdown(wait=False, cancel_futures=True)
+        until = time.monotonic() + GRACE_S
+        for process in processes:
+            process.join(max(0.0, until - time.monotonic()))
+            process.kill()
+        raise
+    for pool in pools.values():
+        pool.shutdown()
 
 
 def run_tasks(function: Callable[[Task], Result], tasks: Sequence[Task], workers: int) -> Iterator[tuple[int, Result | WorkerDied]]:
@@ -99,7 +119,8 @@ class _Pool(Generic[Task, Result]):
             try:
                 while queue or running:
                     while queue and len(running) < ahead:
-                        running[pool.submit(self.function, self.tasks[queue[0]])] = queue[0]
+                        with _interrupts_held():  # the first call starts the workers
+                            running[pool.submit(self.function, self.tasks[queue[0]])] = queue[0]
                         queue.popleft()
                     for future in self._next(running):
                         result = future.result()
@@ -130,11 +151,12 @@ class _Pool(Generic[Task, Result]):
 
     @contextmanager
     def _processes(self, workers: int) -> Iterator[ProcessPoolExecutor]:
+        key = (workers, self.workers)
         if _kept is None:
-            with self._executor(workers) as pool:
-                yield pool
+            alone = {key: self._executor(workers)}
+            with _ended(alone):
+                yield alone[key]
         else:
-            key = (workers, self.workers)
             if key not in _kept:
                 _kept[key] = self._executor(workers)
             yield _kept[key]
@@ -142,6 +164,16 @@ class _Pool(Generic[Task, Result]):
     def _executor(self, workers: int) -> ProcessPoolExecutor:
         context = multiprocessing.get_context("spawn")
         return ProcessPoolExecutor(workers, context, _start, (self.workers, context.Value("i", 0)))
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """A process that is started inside never sees a Ctrl-C, on which native code may crash: this process ends it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _names(task: object, index: int) -> list[str]:

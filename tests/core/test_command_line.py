@@ -5,11 +5,15 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import lookback
 import numpy as np
+import psutil
 import pytest
+from lookback.cli import SENTENCE
 from lookback.cli.app import app
 from lookback.errors import UsageError
 from lookback.media import encode
@@ -19,24 +23,54 @@ from time_limits import HUNG_S
 from typer.testing import CliRunner
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("module", ["lookback.cli.app", "typer", "lookback.params", "lookback.errors", "lookback.doctor", "pandas"])
-def test_an_interrupt_while_modules_are_imported_shows_no_traceback(module: str):
+def test_an_interrupt_while_modules_are_imported_shows_no_traceback(module: str, number: signal.Signals):
     code = f"""
 import os, signal, sys
 class Interrupt:
     def find_spec(self, name, path=None, target=None):
         if name == {module!r}:
             sys.meta_path.remove(self)
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), {number:d})
 sys.meta_path.insert(0, Interrupt())
 from lookback.cli import main
 sys.argv = ["lookback", "doctor"]
 main()
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=HUNG_S, check=False)
-    assert done.returncode in (130, -signal.SIGINT), done.stderr  # a shell reports both as 130
-    assert "Traceback" not in done.stderr
-    assert done.stderr.startswith("lookback: stopped")
+    assert done.returncode == 128 + number, done.stderr
+    assert done.stderr == f"{SENTENCE}\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("work", ["time.sleep(60)", "hashlib.pbkdf2_hmac('sha256', b'', b'', 10**9)"], ids=["python", "native"])
+def test_a_command_ends_within_three_seconds_of_a_signal_with_the_sentence_and_no_child(work: str, number: signal.Signals):
+    code = f"""
+import hashlib, subprocess, sys, time
+import lookback.cli.app
+from lookback.cli import app, main
+@app.app.command()
+def work():
+    child = subprocess.Popen(["sleep", "60"])
+    try:
+        print(child.pid, flush=True)
+        {work}
+    finally:
+        child.kill()
+sys.argv = ["lookback", "work"]
+main()
+"""
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        child = int(process.stdout.readline())
+        signalled = time.monotonic()
+        process.send_signal(number)
+        _, said = process.communicate(timeout=HUNG_S)
+    assert (process.returncode, said) == (128 + number, f"{SENTENCE}\n")
+    assert time.monotonic() - signalled < 3
+    with suppress(psutil.NoSuchProcess):
+        while psutil.Process(child).status() != psutil.STATUS_ZOMBIE:  # killed a moment ago
+            assert time.monotonic() - signalled < 4
 
 
 def test_the_entry_point_imports_nothing_heavy():

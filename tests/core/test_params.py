@@ -1,5 +1,6 @@
 """Parameter files: a mistake gets one sentence that names file, key, bad value and the nearest valid key."""
 
+import json
 import re
 from pathlib import Path
 
@@ -115,7 +116,7 @@ MISPLACED = {
     "a field for it": ("judging.api_key=" + KEY, "'judging.api_key'"),
     "a short one, in a field for it": ("judging.api_key=hunter22", "'judging.api_key'"),
     "a number, in a field for it": ("judging.password=12345678", "'judging.password'"),
-    "a section that does not exist": ("judgin={api_key: hunter22}", "'judgin'"),
+    "a section that does not exist": ("judgin={api_key: hunter22}", "'judgin.api_key'"),
     "a field that exists": ("judging.model=" + KEY, "'judging.model'"),
     "a mistyped field": ("judging.modell=" + KEY, "'judging.modell'"),
     "a number's field": ("seed=" + KEY, "'seed'"),
@@ -124,6 +125,13 @@ MISPLACED = {
     "a constant's name": (f"scoring.constants={{{KEY}: 3}}", "'scoring.constants.[hidden]'"),
     "a key of another service": ("seed=Zm9vYmFyYmF6cXV4MTIzNDU2Nzg5MDEyMw==", "'seed'"),
     "no name at all": (KEY, "is not key=value"),
+    "an address with a password": ("judging.base_url=http://bob:hunter22@127.0.0.1:9/v1", "'judging.base_url'"),
+    "an address with a key": ("judging.base_url=http://127.0.0.1:9/v1?a=1&api_key=hunter22", "'judging.base_url'"),
+    "an address with a signature": (
+        "curation.sources=[{root: 'https://x/y?X-Amz-Signature=hunter22'}]",
+        "'curation.sources.0.root'",
+    ),
+    "a field of every request": ("judging.extra_body={api_key: hunter22}", "'judging.extra_body.api_key'"),
     "a value that is no YAML": (f"judging.api_key=[{KEY}", "'judging.api_key'"),
 }
 
@@ -150,11 +158,20 @@ def test_the_sentence_says_where_keys_come_from():
         load_run("demo", ["judging.api_key=hunter22"])
 
 
-def test_a_urls_password_is_not_written_into_the_provenance(tmp_path):
-    params = load_run("demo", [f"output={tmp_path}", "judging.base_url=https://me:hunter22@host/v1"])
+def test_a_secret_in_the_parameters_of_an_older_run_is_hidden_and_the_run_still_loads(tmp_path):
+    judging = {"base_url": "https://me:hunter22@host/v1?api_key=hunter33", "extra_body": {"api_key": "hunter44", "top_k": 1}}
+    (tmp_path / "results.json").write_text(json.dumps({"provenance": {"parameters": {"run": "old", "judging": judging}}}))
+    params = load_run(str(tmp_path))
     write_provenance(params, {})
-    written = (tmp_path / "provenance.json").read_text()
-    assert "hunter22" not in written and "https://[hidden]@host/v1" in written
+    assert params.judging.base_url == "https://[hidden]@host/v1?api_key=[hidden]"
+    assert params.judging.extra_body == {"api_key": "[hidden]", "top_k": 1}
+    assert "hunter" not in (tmp_path / "provenance.json").read_text()
+
+
+@pytest.mark.parametrize("name", ["eos_token", "max_tokens", "return_token"])
+def test_a_models_own_token_is_no_secret(name):
+    value = True if name == "return_token" else "</s>"
+    assert load_run("demo", [f"judging.extra_body={{{name}: {json.dumps(value)}}}"]).judging.extra_body == {name: value}
 
 
 @pytest.mark.parametrize("name", ["max_tokens", "keyframes", "key_frames", "judging.model", "tokens"])

@@ -1,8 +1,12 @@
 """Tasks over processes: all results arrive, and a dying worker costs only its own task."""
 
+import multiprocessing
 import os
 import signal
+import threading
 import time
+from contextlib import nullcontext
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -65,3 +69,39 @@ def test_kept_workers_serve_one_call_after_another_and_are_replaced_when_one_die
         replaced = set(dict(run_tasks(process, range(8), 2)).values())
     assert len(first | again) <= 2 and not replaced & (first | again)
     assert not replaced & set(dict(run_tasks(process, range(8), 2)).values())
+
+
+def busy_for_ten_seconds(folder: Path) -> None:
+    (folder / f"begun-{os.getpid()}-{time.monotonic_ns()}").touch()
+    until = time.monotonic() + 10
+    while time.monotonic() < until:
+        pass
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_an_interrupt_ends_the_workers_and_begins_no_further_task(kept: bool, tmp_path: Path):
+    started = time.monotonic()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a process that was started in the background ignores it
+    with pytest.raises(KeyboardInterrupt), workers_kept() if kept else nullcontext():
+        threading.Thread(target=interrupt_when_both_work, args=(tmp_path,)).start()
+        dict(run_tasks(busy_for_ten_seconds, [tmp_path] * 8, 2))
+    interrupted = max(path.stat().st_mtime for path in tmp_path.iterdir())
+    assert time.time() - interrupted < 5 and time.monotonic() - started < 40
+    assert len(list(tmp_path.glob("begun-*"))) == 2
+    time.sleep(0.2)
+    assert not [process for process in multiprocessing.active_children() if process.is_alive()]
+
+
+def interrupt_when_both_work(folder: Path) -> None:
+    while len(list(folder.iterdir())) < 2:
+        time.sleep(0.02)
+    signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+
+def masked(number: int) -> bool:
+    return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+def test_workers_never_see_an_interrupt_but_their_parent_does():
+    assert set(dict(run_tasks(masked, range(4), 2)).values()) == {True}
+    assert not masked(0)

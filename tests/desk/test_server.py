@@ -110,6 +110,18 @@ def test_the_secret_of_the_cookies_stays_with_the_study_and_only_its_owner_reads
         assert secret.read_bytes() == kept
 
 
+def test_a_comment_that_is_too_long_is_refused_with_a_sentence_whoever_sends_it(trigger):
+    _study, server, tokens = trigger
+    ann, stranger = Visitor(server).enter(tokens["ann"]), Visitor(server)
+    for visitor, path in ((ann, "/api/vote"), (ann, "/"), (stranger, "/api/vote"), (stranger, "/organiser/api/invite")):
+        status, _, content = visitor.ask(path, {"item": "x", "comment": "a" * 3_000_000})
+        assert status == 413 and "at most 64 KiB" in json.loads(content)["error"]
+    in_parts = iter([b"a" * 60_000] * 9)  # of unknown length
+    assert ann.ask("/api/vote", {}, content=in_parts)[0] == 413
+    assert ann.ask("/api/vote", {"item": "x", "answers": {}, "comment": "a" * 60_000})[0] == 409
+    assert ann.ask("/api/now")[0] == 200
+
+
 def test_a_video_is_served_whole_and_in_ranges(trigger):
     study, server, tokens = trigger
     ann = Visitor(server).enter(tokens["ann"])

@@ -5,7 +5,6 @@ import multiprocessing
 import os
 import signal
 from collections import Counter
-from itertools import pairwise
 from operator import itemgetter
 
 import numpy as np
@@ -137,11 +136,27 @@ def test_gold_items_are_mixed_in_and_reach_the_organisers_table_but_not_the_rati
     study = begun(small_run(), names=("ann", "ben"), raters=2, gold_share=0.25, practice=False)
     roles = [shown.item.role for shown in finish(study, "ann")]
     assert roles.count("gold") == 3 and roles[0] == "study" and roles[-1] == "study"
-    places = [place for place, role in enumerate(roles) if role == "gold"]
-    assert all(later - earlier > 2 for earlier, later in pairwise(places))  # spread out
     assert len(study.book.ratings()) == 12
     row = people(study).set_index("annotator").loc["ann"]
     assert (row["gold_right"], row["gold_asked"]) == (0, 3)  # a held picture never leaves, ann always said yes
+
+
+def test_gold_items_come_at_places_of_each_persons_own_and_a_restart_repeats_them(small_run):
+    names = [f"person {number}" for number in range(12)]
+    run, wanted = small_run(), {"raters": 12, "gold_share": 0.25, "practice": False}
+    study = begun(run, names=names, **wanted)
+
+    def places(name):
+        first = [answer(study, name).item.role for _ in range(4)]
+        again = run.study("mbench_trigger", watch=False, **wanted)
+        roles = first + [shown.item.role for shown in finish(again, name)]
+        return tuple(place - roles[:place].count("gold") for place, role in enumerate(roles) if role == "gold")
+
+    found = {name: places(name) for name in names}
+    assert all(1 <= first <= 3 < second <= 7 < third <= 11 for first, second, third in found.values())  # one in every four items
+    assert all(len({each[turn] for each in found.values()}) >= 3 for turn in range(3)) and len(set(found.values())) > 6
+    told = {name: [study._gold_after(name, items) for items in range(12)] for name in names}
+    assert told == {name: [sum(place <= items for place in found[name]) for items in range(12)] for name in names}
 
 
 def test_the_order_is_each_persons_own_and_a_restart_repeats_it(small_run):

@@ -107,6 +107,33 @@ def test_every_clip_and_role_has_an_artifact_or_a_reason(project: Path, clips: l
     assert "seconds" not in table.columns
 
 
+def test_the_next_call_keeps_the_times_that_a_stopped_one_measured(
+    project: Path, clips: list[Clip], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    params = make(project, clips)
+    file = params.paths.root / "timings" / "extraction.csv"
+
+    def second_is_interrupted(task: extraction_run.ExtractionTask) -> extraction_run.Extracted:
+        if task.clip.key == clips[1].key:
+            raise KeyboardInterrupt
+        return extract(task)
+
+    extract = extraction_run.extract_task
+    monkeypatch.setattr(extraction_run, "extract_task", second_is_interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        extraction(params)
+    first = file.read_text()
+    file.write_text(f"{first}memobench,real,tw")  # a kill cut this line short
+    monkeypatch.setattr(extraction_run, "extract_task", extract)
+    extraction(params)
+    assert file.read_text().startswith(first) and set(pd.read_csv(file)["model_id"]) == {"one", "two"}
+    extraction(params)
+    assert file.read_text().startswith(first), "nothing was measured, nothing is forgotten"
+    write_table(params.paths.tables, "clips", clips_to_frame(clips[1:]))
+    extraction(params)
+    assert set(pd.read_csv(file)["model_id"]) == {"two"}
+
+
 def test_finished_work_is_not_done_again(project: Path, clips: list[Clip], monkeypatch: pytest.MonkeyPatch) -> None:
     params = make(project, clips)
     first = extraction(params)["artifacts"]

@@ -4,16 +4,25 @@ import os
 import re
 import subprocess
 import sys
+from base64 import b64encode
 from pathlib import Path
 
+import nbformat
 import numpy as np
 import pytest
+from chat_server import ChatServer, Sent, completion
+from layout_data import wrbench
 from lookback import stages
+from lookback.cli.app import app
+from lookback.errors import LookbackError, NotScorable, ParameterError, Reason
+from lookback.hiding import hide
 from lookback.media import encode
 from lookback.params.load import validate
 from lookback.paths import project_root
+from lookback.pipeline.execute import hide_secrets
 from lookback.provenance import write_provenance
 from lookback.widgets import web
+from typer.testing import CliRunner
 
 ALONE = """
 import sys
@@ -86,3 +95,115 @@ def test_a_key_in_the_environment_is_in_no_file_of_a_run(tmp_path: Path, monkeyp
     written = [path for path in project.rglob("*") if path.is_file()]
     assert params.paths.provenance in written
     assert [path.name for path in written if secret.encode() in path.read_bytes()] == []
+
+
+# nothing here is a real secret
+KEY, PASSWORD, QUERY, HUB = "sk-SECRETKEYofnobody77cdef", "hunter2pass", "querysecret77", "hf_NobodysToken99"
+PIECES = ("SECRETK", PASSWORD, QUERY, "NobodysTok", b64encode(f"bob:{PASSWORD}".encode()).decode(), "77cdef")
+ECHOES = {
+    "whole": lambda sent: f"{KEY} {HUB} {sent}",
+    "shortened": lambda sent: (
+        "sk-SECRE, sk-SECRETK; sk-SECRETKEY. hf_Nobodys... sk-S****77cdef sk-SECRE****77cdef sk-SECRETKEYof...77cdef"
+    ),
+    "in an address": lambda sent: f"http://bob:{PASSWORD}@host/v1?api_key={QUERY}&x=1, a form of {PASSWORD} or {QUERY}",
+    "as a browser sends it": lambda sent: f"Basic {b64encode(f'bob:{PASSWORD}'.encode()).decode()}",
+}
+
+
+def leaked(folder: Path, *texts: str) -> list[tuple[str, str]]:
+    """Every place where a piece of a secret stands in the files, their names and the texts."""
+    found = {"output": "".join(texts).encode()}
+    found |= {str(path.relative_to(folder)): path.read_bytes() + str(path).encode() for path in folder.rglob("*") if path.is_file()}
+    assert len(found) > 1
+    return [(name, piece) for name, content in found.items() for piece in PIECES if piece.encode() in content]
+
+
+@pytest.fixture
+def secrets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setenv("LOOKBACK_ROOT", str(tmp_path))
+    for name in ("LOOKBACK_JUDGE_KEY", "MBENCH_VLM_API_KEY"):
+        monkeypatch.setenv(name, KEY)
+    monkeypatch.setenv("HF_TOKEN", HUB)
+    monkeypatch.setenv("LOOKBACK_JUDGE_URL", f"http://bob:{PASSWORD}@127.0.0.1:9/v1?api_key={QUERY}")
+    monkeypatch.delenv("MBENCH_VLM_BASE_URL", raising=False)
+
+
+@pytest.mark.parametrize("status", [200, 401])
+@pytest.mark.parametrize("echo", ECHOES)
+def test_what_a_server_sends_back_of_a_secret_is_in_no_file_and_no_line(echo, status, secrets, tmp_path, monkeypatch):
+    body = lambda n: completion(f"Yes. {ECHOES[echo](server.headers[-1])}", model=ECHOES[echo]("")).body  # noqa: E731
+    with ChatServer(lambda _, n: Sent(body(n), status)) as server:
+        address = server.url.replace("://", f"://bob:{PASSWORD}@")
+        monkeypatch.setenv("MBENCH_VLM_BASE_URL", f"{address}?api_key={QUERY}")
+        monkeypatch.setenv("LOOKBACK_JUDGE_URL", address)
+        call = ["eval", str(wrbench(tmp_path / "data")), "--output", str(tmp_path / "out"), "--workers", "1", "--limit", "1"]
+        call += ["--metrics", "wrbench.support", "--vlm-judge", "openai", "--vlm-model", "tiny", "--vlm-max-retries", "0"]
+        done = CliRunner().invoke(app, call)
+    assert len(server.requests) > 0 and (tmp_path / "out" / "judge_cache" / "replies.sqlite").stat().st_size > 1000
+    assert leaked(tmp_path / "out", done.output, repr(done.exception)) == []
+
+
+@pytest.mark.parametrize(
+    "override",
+    [
+        f"judging.base_url=http://bob:{PASSWORD}@127.0.0.1:9/v1",
+        f"judging.base_url=http://127.0.0.1:9/v1?api_key={QUERY}",
+        f"judging.extra_body={{api_key: {QUERY}}}",
+        f"judging.extra_body={{deep: [{{authorization: {QUERY}}}]}}",
+        f"report.title={KEY}",
+        f"report.title={HUB}",
+    ],
+)
+@pytest.mark.parametrize("road", ["set", "file", "eval"])
+def test_a_secret_among_the_parameters_is_refused_before_anything_is_written(override, road, secrets, tmp_path):
+    data, output = tmp_path / "data", tmp_path / "out"
+    data.mkdir()
+    (data / "models.csv").touch()
+    file = tmp_path / "mine.yaml"
+    section, _, rest = override.partition(".")
+    name, _, value = rest.partition("=")
+    own = f"{section}:\n  {name}: {value}\n" if road == "file" else ""
+    file.write_text(f"output: {output}\ncuration:\n  sources: [{{root: {data}}}]\n{own}")
+    calls = {
+        "set": ["report", "--run", str(file), "--stage", "curation", "--set", override],
+        "file": ["report", "--run", str(file), "--stage", "curation"],
+        "eval": ["eval", str(data), "--output", str(output), "--set", override],
+    }
+    done = CliRunner().invoke(app, calls[road])
+    assert isinstance(done.exception, ParameterError) and "environment alone" in str(done.exception)
+    file.unlink()
+    assert leaked(tmp_path, done.output, str(done.exception)) == [] and not output.exists()
+
+
+def test_an_error_shows_no_secret_wherever_it_is_stored(secrets):
+    for error in (LookbackError, ParameterError):
+        assert not any(piece in str(error(f"{ECHOES['in an address']('')} {KEY}")) for piece in PIECES)
+    reason = NotScorable(Reason.JUDGE_FAILED, ECHOES["shortened"](""))
+    assert not any(piece in reason.detail + str(reason) for piece in PIECES)
+
+
+def test_ordinary_text_stays_as_it_is_also_where_a_secret_begins_like_it(monkeypatch):
+    monkeypatch.setenv("LOOKBACK_JUDGE_KEY", "lookback-2026-key")
+    monkeypatch.setenv("OPENAI_API_KEY", "123456789012")
+    text = (
+        'lookback at https://host/v1?max_tokens=3&design=a, 1234567 "tokens", me@host, basic knowledge of a monkey=1, sk-learn...'
+    )
+    assert hide(text) == text.replace("sk-learn...", "[hidden]")
+    assert hide("lookback-2026-key and lookback-202 and 123456789012") == "[key] and [key] and [key]"
+
+
+def test_an_executed_notebook_holds_no_secret_and_its_pictures_stay(secrets, tmp_path):
+    picture = {"image/png": f"iVBOR{PASSWORD}", "text/plain": f"at {PASSWORD}", "application/x+json": {"a": [QUERY, 3]}}
+    outputs = [
+        nbformat.v4.new_output("display_data", picture),
+        nbformat.v4.new_output("stream", text=f"key {KEY}"),
+        nbformat.v4.new_output("error", ename="E", evalue=HUB, traceback=[f"at {QUERY}"]),
+    ]
+    cell = nbformat.v4.new_code_cell(f'overrides = ["judging.base_url=http://bob:{PASSWORD}@h?api_key={QUERY}"]', outputs=outputs)
+    path = tmp_path / "n.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), path)
+    hide_secrets(path)
+    book = nbformat.read(path, as_version=4)
+    nbformat.validate(book)
+    assert book.cells[0].outputs[0].data.pop("image/png") == picture["image/png"]
+    assert not any(piece in nbformat.writes(book) for piece in PIECES)

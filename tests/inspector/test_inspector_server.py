@@ -7,6 +7,7 @@ import threading
 from http.client import HTTPConnection
 from http.cookies import SimpleCookie
 from io import StringIO
+from types import SimpleNamespace
 from urllib.parse import quote, urlencode
 
 import cv2
@@ -19,7 +20,7 @@ from lookback.inspector.anchors import Box, save_box
 from lookback.inspector.marks import TagBook
 from lookback.inspector.paths import path_3d
 from lookback.inspector.run import RunView
-from lookback.inspector.server import InspectorServer, Shelf
+from lookback.inspector.server import Frame, InspectorServer, Shelf
 from lookback.layouts.detection import read
 from lookback.media import encode, open_video
 from lookback.params.stages import Source
@@ -160,6 +161,33 @@ def test_what_a_page_may_not_ask(visitor):
     assert visitor.ask("/api/note", {"label": ONE, "text": "x"}, headers=form)[0].status == 415
     assert visitor.ask("/api/box", {"label": ONE, "box": [0.5, 0.5, 0, 0.2]})[0].status == 400
     assert visitor.ask("/api/box", {"label": ONE, "box": "x"})[0].status == 400
+
+
+@pytest.mark.parametrize("frame", ["9" * 20, "9" * 5000, "-1", "1e9", "x", ""])
+def test_an_impossible_frame_of_a_click_is_ignored(visitor, frame):
+    plain = visitor.ask("/frame", clip=ONE, index=1, overlays="epipolar")
+    answer, content = visitor.ask("/frame", clip=ONE, index=1, overlays="epipolar", point=f"{frame},0.5,0.5")
+    assert answer.status == plain[0].status == 200 and content == plain[1]
+    assert Frame._clicked(SimpleNamespace(get_query_argument=lambda *_: f"{frame},0.5,0.5")) is None
+    assert visitor.ask("/frame", clip=ONE, index="9" * 20)[0].status == 200
+
+
+def test_a_number_too_large_for_a_box_is_refused(visitor):
+    assert visitor.ask("/api/box", {"label": ONE, "box": [10**400, 0.5, 0.1, 0.1]})[0].status == 400
+
+
+def test_more_than_can_be_kept_is_refused_with_a_sentence(visitor):
+    for path in ("/api/note", "/api/tag"):
+        answer, content = visitor.ask(path, {"label": ONE, "text": "a" * 5_000_000})
+        assert answer.status == 413 and "at most 1024 KiB" in json.loads(content)["error"]
+    assert visitor.ask("/api/clips")[0].status == 200
+
+
+def test_behind_a_proxy_with_https_the_cookie_is_for_https_only(visitor):
+    stranger = Visitor(visitor.server, enter=False)
+    where = f"/?token={quote(visitor.server.token)}"
+    assert "Secure" not in stranger.ask(where)[0].getheader("Set-Cookie")
+    assert "Secure" in stranger.ask(where, headers={"X-Forwarded-Proto": "https"})[0].getheader("Set-Cookie")
 
 
 def test_a_drawn_box_becomes_a_row_and_no_other_row_is_lost(visitor, project):

@@ -111,8 +111,8 @@ def read_lines(path: Path) -> list[dict]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def memobench(root: Path, models: tuple[str, ...] = ("wan", "svc")) -> Path:
-    """A checkout: data/ with ground truth, metadata and phase sheet; output/{model}/Synthetic and /Real."""
+def memobench(root: Path, models: tuple[str, ...] = ("wan", "svc"), n: int = FRAMES) -> Path:
+    """A checkout: data/ with ground truth, metadata and phase sheet; output/{model}/Synthetic and /Real with n of 20 frames."""
     data = root / "data"
     scene = data / "Synthetic_processed" / "Study" / "Study_001"
     frame_folder(scene / "RGB1", 20)
@@ -137,8 +137,8 @@ def memobench(root: Path, models: tuple[str, ...] = ("wan", "svc")) -> Path:
     )
     write_csv(data / "phases.csv", ["clip", "n_frames", "d_start", "r_start"], [["Study_001", 20, 6, 14], ["Real_007", 20, 5, 15]])
     for number, model in enumerate(models):
-        frame_folder(root / "output" / model / "Synthetic" / "Study" / "Study_001" / "frames", FRAMES, seed=number)
-        video(root / "output" / model / "Real" / "007" / "video.mp4", seed=10 + number)
+        frame_folder(root / "output" / model / "Synthetic" / "Study" / "Study_001" / "frames", n, seed=number)
+        video(root / "output" / model / "Real" / "007" / "video.mp4", n, seed=10 + number)
     return root
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import av
 import numpy as np
 import pytest
 from lookback.errors import MediaError, Reason
@@ -38,6 +39,21 @@ def test_gif_frames_are_composed_and_equal_pillow(tmp_path: Path) -> None:
         assert (reader.info.n_frames, reader.info.fps, reader.info.codec) == (15, 10.0, "gif")
         assert np.array_equal(np.stack([frame for _, frame in reader]), reference)
         assert np.array_equal(reader.read([9, 1]), reference[[9, 1]])
+
+
+@pytest.mark.parametrize("disposal", [1, 2, 3, [1, 3, 3, 1, 3], [3, 1, 3, 2, 1]])
+def test_gif_frames_give_way_as_their_disposal_says(tmp_path: Path, disposal: int | list[int]) -> None:
+    """ffmpeg is the reference: Pillow leaves a first frame in place that is to be restored to what was before it."""
+    images = [Image.new("RGB", (64, 48), (30, 60, 90)) for _ in range(5)]
+    for number, image in enumerate(images):
+        image.paste((250, 40 * number, 10), (5 + 10 * number, 10, 15 + 10 * number, 30))
+    path = tmp_path / "clip.gif"
+    images[0].save(path, save_all=True, append_images=images[1:], disposal=disposal, duration=100)
+    with av.open(str(path)) as file:
+        reference = np.stack([frame.to_ndarray(format="rgb24") for frame in file.decode(video=0)])
+    with open_video(path) as reader:
+        assert np.array_equal(np.stack([frame for _, frame in reader]), reference)
+        assert np.array_equal(reader.read([3, 1]), reference[[3, 1]])
 
 
 @pytest.mark.parametrize("suffix", [".webp", ".gif"])

@@ -97,6 +97,10 @@ def test_an_error_of_a_task_is_raised_as_it_is(local_ray: object):
         list(executor_of(params).run(refuse, [5]))
 
 
+def test_sigterm_ends_a_command_as_without_ray(local_ray: object):
+    assert not str(getattr(signal.getsignal(signal.SIGTERM), "__module__", "")).startswith("ray")
+
+
 class SlowJudge:
     """Answers with the process that did; dies on the first question about a file it finds, and cannot answer "refuse"."""
 

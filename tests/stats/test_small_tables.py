@@ -79,6 +79,7 @@ CALLS: dict[str, Callable[[pd.DataFrame], Any]] = {
     "fleiss_kappa": lambda t: stats.fleiss_kappa(ratings(t), SCALE, clusters=t["scene"]),
     "gwet_ac1": lambda t: stats.gwet_ac1(ratings(t), SCALE, clusters=t["scene"]),
     "gwet_ac2": lambda t: stats.gwet_ac2(ratings(t), SCALE, clusters=t["scene"]),
+    "gwet_other_raters": lambda t: stats.gwet_other_raters(pd.concat([ratings(t)] * 3, axis=1), SCALE, clusters=t["scene"]),
     "holm": lambda t: stats.holm(np.abs(t["human"]) * t["x"].clip(upper=1)),
     "judge_beside_people": lambda t: stats.judge_beside_people(
         ratings(t), t["metric"], SCALE, scores=t["x"] - t["y"], clusters=t["scene"], symmetric=True, **DRAWN
@@ -106,6 +107,7 @@ CALLS: dict[str, Callable[[pd.DataFrame], Any]] = {
     "ranking_with_ties": lambda t: stats.ranking_with_ties(
         stats.win_ratios(t).set_index("model")["win_ratio"], stats.win_ratio_comparisons(t, "scene")
     ),
+    "shuffled_alphas": lambda t: stats.shuffled_alphas(ratings(t), SCALE, level="ordinal", draws=5),
     "smallest_attainable_p": lambda t: stats.smallest_attainable_p(t["model_a"].nunique()),
     "spearman": lambda t: stats.spearman(t["human"], t["x"], clusters=t["scene"], **DRAWN),
     "stars": lambda t: stats.stars(float(t["x"].min())),

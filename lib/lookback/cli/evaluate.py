@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lookback.errors import ContractError, Reason, UsageError, brief
-from lookback.names import one_line
+from lookback.names import counted, one_line
 from lookback.paths import expanded, shown
 
 if TYPE_CHECKING:
@@ -71,7 +71,9 @@ def evaluate(
     vlm_judge: Annotated[
         str, typer.Option(help="One of {judges} (openai-compatible means openai); nobody judges when left out.")
     ] = "",
-    vlm_base_url: Annotated[str, typer.Option(envvar="MBENCH_VLM_BASE_URL")] = "",
+    vlm_base_url: Annotated[
+        str, typer.Option(help="The server's address; $LOOKBACK_JUDGE_URL or $MBENCH_VLM_BASE_URL when left out.")
+    ] = "",
     vlm_api_key: Annotated[
         str,
         typer.Option(
@@ -146,17 +148,20 @@ def validate(
     workers: Workers = 0,
 ) -> None:
     """Check a dataset and print every violation. Each has path, field, problem and remedy; exit 1 if there is one."""
-    from lookback.curation.contract import validate as check
+    from lookback.curation.contract import violations_and_warnings
 
     filters = _filters(models, subsets, conditions, sample_ids, limit)
     sources = [_source(source, layout, gt_root, phases, pattern) | _given(poses, poses_format, masks, depth, files)]
     params = _params("validate", workers, {"curation": {"sources": sources, "filters": filters}})
-    violations = check(params.curation.sources[0], _names(metrics), params.curation.filters, params.workers)
+    dataset, chosen = params.curation.sources[0], params.curation.filters
+    violations, warnings = violations_and_warnings(dataset, _names(metrics), chosen, params.workers)
     for violation in violations:
         print(violation.line)
+    for warning in warnings:
+        print(f"warning: {warning.line}")
     if violations:
         raise ContractError(f"{len(violations)} violation(s) in {source}")
-    print(f"{source}: no violation")
+    print(f"{source}: no violation{', ' + counted(len(warnings), 'warning') if warnings else ''}")
 
 
 def prepare(

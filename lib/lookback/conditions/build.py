@@ -8,18 +8,20 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import BaseModel, Field, ValidationError
 
 from lookback.camera.intent import to_grammar
 from lookback.camera.requests import path_of
 from lookback.camera.text import to_text
-from lookback.conditions.interface import CONTINUOUS, Interface
+from lookback.conditions.interface import CONTINUOUS, Interface, ModelName, first_problem
 from lookback.conditions.records import Record, RecordFiles
 from lookback.errors import ContractError, ParameterError, UsageError, hint
 from lookback.files import make_folder, sha256_file, sha256_json
-from lookback.layouts.documents import Document, read_jsonl
+from lookback.layouts.confine import Root, is_video_file
+from lookback.layouts.documents import is_unicode, read_jsonl
 from lookback.layouts.reading import Breach
 from lookback.layouts.writing import write_array, write_json, write_jsonl
 from lookback.names import one_line
@@ -31,6 +33,36 @@ LIST = "conditions.jsonl"
 FOLDER = "conditions"  # of the files that the lines name
 # readers skip the first line: in RealEstate10K's files, whose form CameraCtrl took over, it is the link to the video
 CAMERACTRL_HEADER = "# frame fx fy cx cy 0 0, then three rows of the world-to-camera matrix"
+
+
+class Line(BaseModel):
+    """One line of the list. It may come from a stranger: `_lines` keeps its paths inside the folder.
+
+    `image` and `source` are files of the benchmark, which may lie anywhere and are only read.
+    """
+
+    benchmark: str
+    model: ModelName
+    setting: str
+    clip_id: str
+    sample_id: str
+    condition_id: str
+    scene: str
+    prompt: str
+    segments: list[str]
+    image: str
+    camera: str
+    takes: str
+    path: str
+    actions: str
+    output: str
+    frames: int
+    fps: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    width: int
+    height: int
+    seed: int
+    source: str
+    hash: str
 
 
 @dataclass(frozen=True)
@@ -93,19 +125,32 @@ def read_conditions(folder: Path, model: str = "") -> list[dict[str, Any]]:
 
 
 def _lines(folder: Path) -> list[dict[str, Any]]:
+    """The checked lines of the list. Neither their paths nor a link in the folder may lead out of it."""
     rows: list[dict[str, Any]] = []
     if not (folder / LIST).is_file():
         return rows
-    for where, value in read_jsonl(folder / LIST):
-        try:
+    root = Root(folder)
+    try:
+        for place in folder.rglob("*"):
+            root.confirm(place, place, "path")
+        for where, value in read_jsonl(folder / LIST):
             if isinstance(value, Breach):
                 raise value
-            line = Document(value, where)
-            for name in ("clip_id", "model", "benchmark", "output", "hash"):
-                line.text(name)
-            rows.append(dict(line.value))
-        except Breach as breach:
-            raise ContractError(str(breach)) from None
+            row = Line.model_validate(value).model_dump()
+            if not is_video_file(root.inside(row["output"], where, "output")):
+                raise Breach(
+                    where, "output", f"'{row['output']}' is no video file", "write it as make wrote it, such as m/clip.mp4"
+                )
+            for name in ("path", "actions"):
+                if row[name]:
+                    root.inside(row[name], where, name)
+            if not is_unicode(said := "".join(map(str, row.values()))) or "\0" in said:
+                raise Breach(where, "document", "holds a character that no command can take", "make the conditions again")
+            rows.append(row)
+    except Breach as breach:
+        raise ContractError(str(breach)) from None
+    except ValidationError as error:
+        raise ContractError(f"{where}: {first_problem(error)}; make the conditions again") from None
     return rows
 
 
@@ -220,7 +265,7 @@ def read_condition(folder: Path, row: Mapping[str, Any]) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         raise ContractError(f"{shown(path)} is gone or damaged; make the conditions again") from None
-    return found
+    return {**found, **row}
 
 
 def condition_hash(folder: Path, row: Mapping[str, Any]) -> str:

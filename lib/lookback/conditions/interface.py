@@ -26,13 +26,15 @@ HOLD = "hold"
 WORDS = (*(f"{kind}_{direction}" for kind, directions in SIGNS.items() for direction in directions), HOLD)
 CONTINUOUS = ("yaw_deg", "pitch_deg", "roll_deg", "right", "down", "forward")  # per frame, since the frame before
 
+ModelName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]  # it becomes the name of a folder
+
 
 class Interface(BaseModel):
     """One model's interface. A field that the model does not use keeps its default."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    model: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+    model: ModelName
     takes: Literal["text", "text+image", "camera-path", "discrete-actions", "continuous-actions"]
     image: bool = True  # of path and action models: whether they get the first frame, too
     frames: int = Field(default=81, ge=2, le=100_000)

@@ -32,6 +32,13 @@ def validate(source: Source, metrics: Sequence[str] = (), filters: Filters | Non
 
     With `metrics`, only those that matter to them: clips that cannot be used at all, and the fields in the metrics' `needs`.
     """
+    return violations_and_warnings(source, metrics, filters, workers)[0]
+
+
+def violations_and_warnings(
+    source: Source, metrics: Sequence[str] = (), filters: Filters | None = None, workers: int = 1
+) -> tuple[list[Violation], list[Violation]]:
+    """The same, and what is scored though it lacks something: a part of the task, or the poses of some frames."""
     specs = [METRICS.get(name) for name in metrics]
     reading = apply_filters([read(source)], filters or Filters())[0]
     found = list(reading.violations)
@@ -47,7 +54,15 @@ def validate(source: Source, metrics: Sequence[str] = (), filters: Filters | Non
         found = [v for v in found if not v.concerns or v.concerns in fields]
         found += _needed(specs, clips, found)
     lines = {(violation.path, violation.field, violation.problem): violation for violation in reversed(found)}
-    return [lines[line] for line in sorted(lines)]
+    told = [lines[line] for line in sorted(lines)]
+    warnings = [each for each in told if each.warning] + [_short(clip) for clip in clips if clip.shortfall]
+    return [each for each in told if not each.warning], warnings
+
+
+def _short(clip: Clip) -> Violation:
+    problem = f"has {clip.shortfall}"
+    remedy = "generate the whole task; tables mark such a clip, and the leaderboard leaves it out"
+    return Violation(clip.video, "video", problem, remedy, Reason.TOO_SHORT, kept=True, item=ClipRef.of(clip))
 
 
 def _needed(specs: list[MetricSpec], clips: list[Clip], found: list[Violation]) -> list[Violation]:

@@ -26,6 +26,9 @@ BATCH, MIN_BATCHES = (
     8,
 )  # clips that a worker gets at once; with fewer batches per worker than this, clips are handed out one by one
 
+LEAST_RATE = 0.25  # of the ground truth's frames, for a video that lasts as long
+LEAST_AREA = 0.01  # of the ground truth's picture; models make a thirtieth of it
+
 
 @dataclass(frozen=True)
 class ClipToInspect:
@@ -80,7 +83,8 @@ def _inspect(task: ClipToInspect) -> Inspection:
     for violation in findings.violations:
         if violation.concerns and not violation.kept:
             clip = refused(emptied(clip, violation.concerns), violation)
-    clip = clip.model_copy(update={"camera": BENCHMARKS.get(clip.benchmark).camera_request(clip)})
+    asked = {"camera": BENCHMARKS.get(clip.benchmark).camera_request(clip), "shortfall": shortfall(clip, facts, truth, cameras)}
+    clip = clip.model_copy(update=asked)
     screen = _screen(clip, facts, truth, cameras, findings)
     return Inspection(clip, digest, screen, segments_of(clip, facts.cuts), findings.violations)
 
@@ -196,7 +200,7 @@ def truth_mismatches(clip: Clip, facts: Facts, truth: Facts | None) -> list[str]
     """Differences of length and rate from the ground truth, in words. A different length is common; the clip is still scored."""
     if truth is None:
         return []
-    expected = (clip.gt_frames or truth.n_frames) - (clip.mark_time or 0)
+    expected = _expected_frames(clip, truth)
     found = []
     if facts.n_frames != expected:
         part = "" if not clip.mark_time else f" from frame {clip.mark_time}"
@@ -204,3 +208,26 @@ def truth_mismatches(clip: Clip, facts: Facts, truth: Facts | None) -> list[str]
     if facts.fps and truth.fps and abs(facts.fps - truth.fps) > 0.01:
         found.append(f"{facts.fps:g} fps, ground truth {truth.fps:g}")
     return found
+
+
+def _expected_frames(clip: Clip, truth: Facts) -> int:
+    return (clip.gt_frames or truth.n_frames) - (clip.mark_time or 0)
+
+
+def shortfall(clip: Clip, facts: Facts, truth: Facts | None, cameras: CameraFiles) -> str:
+    """What the video lacks of what its task asks for, in words; empty where it is all there.
+
+    The task is the ground truth or the path of the camera. A video whose frames are not compared one by one (no mark_time) may have
+    a lower rate: down to LEAST_RATE of the ground truth's it is whole if it lasts as long.
+    """
+    if truth is not None and not BENCHMARKS.get(clip.benchmark).repeats_truth:
+        truth = None
+    expected = _expected_frames(clip, truth) if truth else 0 if cameras.target is None else len(cameras.target)
+    lasts = bool(
+        truth and facts.duration_s and truth.duration_s and facts.duration_s >= (1 - 1 / max(1, expected)) * truth.duration_s
+    )
+    slower = lasts and clip.mark_time is None and facts.n_frames >= LEAST_RATE * expected
+    found = [f"{facts.n_frames} of {expected} frames"] if facts.n_frames < expected and not slower else []
+    if truth and facts.width * facts.height < LEAST_AREA * truth.width * truth.height:
+        found.append(f"{facts.width}x{facts.height} of {truth.width}x{truth.height} pixels")
+    return ", ".join(found)

@@ -11,7 +11,6 @@ from importlib.resources import files
 from pathlib import Path
 from urllib.parse import unquote
 
-from tornado.httpserver import HTTPServer
 from tornado.httputil import HTTPMessageDelegate, HTTPServerRequest
 from tornado.routing import Router
 from tornado.web import Application, HTTPError
@@ -43,7 +42,7 @@ class StudyServer:
         self.sockets, self.port = web.bind(listen, port)
         self.address = public or f"http://{listen[0]}:{self.port}/"
         doors = Doors(application(study, self.address), self, [*hosts, *listen])
-        self._server = HTTPServer(doors, xheaders=True, max_body_size=web.MOST_BYTES)  # a proxy says whether people came by https
+        self._server = web.http_server(doors)
 
     @property
     def organiser(self) -> str:

@@ -182,20 +182,26 @@ class Study:
         gold = sorted(
             (item for item in self.gold if item.id not in done), key=lambda item: ordered(self.settings.seed, name, item.id)
         )
-        due = self._gold_after(sum(map(self.is_proper, done))) > len(self.gold) - len(gold)
+        due = self._gold_after(name, sum(map(self.is_proper, done))) > len(self.gold) - len(gold)
         item = next(iter(open_practice or (gold if due and left else left)), None)
         return None if item is None else Shown(item, self._swapped(name, item))
 
-    def _gold_after(self, items: int) -> int:
-        """How many gold items somebody gets along with this many items of the study proper."""
-        return min(len(self.gold), int((self.settings.gold_share or 0) * items + 0.5))
+    def _gold_after(self, name: str, items: int) -> int:
+        """How many gold items the person gets along with this many items of the study proper, the first of which is never gold.
+
+        With a share of 0.1, one comes at a random place in every ten items. The places are each person's own, and a restart repeats
+        them: colleagues cannot tell each other when to take care.
+        """
+        share = self.settings.gold_share or 0
+        random = (int(ordered(self.settings.seed, "gold", name, str(turn))[:8], 16) / 16**8 for turn in range(len(self.gold)))
+        return sum(turn + part < share * (items + 1) for turn, part in enumerate(random)) if items > 0 else 0
 
     def progress(self, name: str) -> tuple[int, int]:
         """How many items the person has done, and of how many. Gold items count like all others, or the numbers would tell them."""
         finished = self.book.answered(name) | self.book.skipped(name)
         proper, gold = sum(map(self.is_proper, finished)), sum(item.id in finished for item in self.gold)
         left = len(self.book.assigned_to(name) - finished)
-        gold_to_come = max(0, self._gold_after(proper + left - 1) - gold) if left else 0  # no gold item is the last one
+        gold_to_come = max(0, self._gold_after(name, proper + left - 1) - gold) if left else 0  # no gold item is the last one
         return proper + gold, proper + gold + left + gold_to_come
 
     def _swapped(self, name: str, item: Item) -> bool:

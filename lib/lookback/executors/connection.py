@@ -5,7 +5,9 @@ from __future__ import annotations
 import atexit
 import math
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -35,6 +37,16 @@ def connect(workers: int, settings: Ray) -> Any:
 
     if ray.is_initialized():
         return ray
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        _initialise(ray, workers, settings)
+    finally:
+        if threading.current_thread() is threading.main_thread():  # Ray has set a handler of its own
+            signal.signal(signal.SIGTERM, before)
+    return ray
+
+
+def _initialise(ray: Any, workers: int, settings: Ray) -> None:
     if settings.address:
         try:
             ray.init(address=settings.address, **QUIET)
@@ -45,7 +57,6 @@ def connect(workers: int, settings: Ray) -> Any:
             ) from error
     else:
         _start(ray, math.ceil(workers * settings.num_cpus))
-    return ray
 
 
 def _has_token() -> bool:

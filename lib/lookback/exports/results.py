@@ -27,8 +27,10 @@ from lookback.tables import csv_text, empty_table, read_table
 
 SCHEMA = "lookback.results/1"  # the number grows when a field changes its meaning or goes away; new fields do not change it
 SCORE = ("metric", "variant", "phase", "value", "raw", "reason", "detail", "n_units", "backend", "weights")
-SAMPLE = ("scene", "subset", "sample_id", "condition_id", "prompt", "video", "content_hash", "n_frames", "fps", "width", "height")
-SUMMARY = (*POOLED, "mean", "ci_low", "ci_high", "ci_note", "sd", "n", "n_items", "coverage", "missing", "reasons", "backends")
+FACTS = ("content_hash", "n_frames", "fps", "width", "height", "shortfall")
+SAMPLE = ("scene", "subset", "sample_id", "condition_id", "prompt", "video", *FACTS)
+COUNTS = ("n", "n_items", "n_short", "coverage", "missing", "reasons")
+SUMMARY = (*POOLED, "mean", "ci_low", "ci_high", "ci_note", "sd", *COUNTS, "backends")
 
 
 def write_results(params: RunParams) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,8 +44,13 @@ class Extracted:
     seconds: dict[str, float]
 
 
-def extract_run(params: RunParams, clips: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """(artifacts, timings): one row per clip and role; timings are seconds per clip and role, for what was not in the store."""
+def extract_run(
+    params: RunParams, clips: pd.DataFrame, spent_on_clip: Callable[[list[dict[str, Any]]], None] = lambda rows: None
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """(artifacts, timings): one row per clip and role; timings are seconds per clip and role, for what was not in the store.
+
+    `spent_on_clip` is called with the timings of every clip as it is done.
+    """
     check_names(params)
     tasks = [ExtractionTask(clip, extracted_roles(clip, params), params) for clip in clips_from_frame(clips)]
     rows: list[dict[str, Any]] = []
@@ -68,7 +73,8 @@ def extract_run(params: RunParams, clips: pd.DataFrame) -> tuple[pd.DataFrame, p
         rows += result.rows
         spent.update(result.seconds)
         keys = dict(zip(KEYS, task.clip.key, strict=True))
-        timings += [{**keys, "role": role, "seconds": seconds} for role, seconds in result.seconds.items()]
+        timings += (own := [{**keys, "role": role, "seconds": seconds} for role, seconds in result.seconds.items()])
+        spent_on_clip(own)
     return pd.DataFrame(rows), pd.DataFrame(timings, columns=[*KEYS, "role", "seconds"])
 
 

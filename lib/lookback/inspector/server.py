@@ -13,7 +13,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TypeVar
 
-from tornado.httpserver import HTTPServer
 from tornado.web import Application, HTTPError
 
 from lookback.errors import LookbackError, MediaError, UsageError
@@ -89,7 +88,7 @@ class InspectorServer:
         self.address = f"http://{web.IP}:{self.port}/"
         keys = {digest(self.token): ""}
         app = application(self.shelf, NOTEBOOKS if framed else "'none'")
-        self._server = HTTPServer(Door(app, lambda: keys, self.port, hosts), max_body_size=16 * web.MOST_BYTES)
+        self._server = web.http_server(Door(app, lambda: keys, self.port, hosts, most=16 * web.MOST_BYTES))
 
     def start(self) -> None:
         self._server.add_sockets(self.sockets)
@@ -137,8 +136,7 @@ class Handler(web.Guarded):
         return Film(run.clip(self.get_query_argument("clip")), self.get_query_argument("truth", "") == "1")
 
     def number(self, name: str) -> int | None:
-        given = self.get_query_argument(name, "")
-        return int(given) if given.isdecimal() and len(given) < 10 else None
+        return _frame_number(self.get_query_argument(name, ""))
 
     async def aside(self, work: Callable[[], T]) -> T | None:
         """The result of slow work in a thread; None after its error was told to the page."""
@@ -147,6 +145,10 @@ class Handler(web.Guarded):
         except LookbackError as error:
             self.say(error, 404 if isinstance(error, MediaError) else 400)
             return None
+
+
+def _frame_number(text: str) -> int | None:
+    return int(text) if text.isdecimal() and len(text) < 10 else None
 
 
 def notes_of(run: RunView) -> NoteBook:
@@ -188,7 +190,7 @@ class Write(Handler):
             self.say(error, 409)
         except LookbackError as error:
             self.say(error)
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, OverflowError):
             raise HTTPError(400) from None
 
     def _saved(self, run: RunView, what: str, content: dict[str, object]) -> dict[str, object]:
@@ -240,10 +242,10 @@ class Frame(Handler):
         """The clicked point, `frame,x,y` with shares of the picture."""
         parts = self.get_query_argument("point", "").split(",")
         try:
-            frame, x, y = int(parts[0]), float(parts[1]), float(parts[2])
+            frame, x, y = _frame_number(parts[0]), float(parts[1]), float(parts[2])
         except (IndexError, ValueError):
             return None
-        return Clicked(frame, x, y) if 0 <= x <= 1 and 0 <= y <= 1 else None
+        return Clicked(frame, x, y) if frame is not None and 0 <= x <= 1 and 0 <= y <= 1 else None
 
 
 class Thumbnail(Handler):

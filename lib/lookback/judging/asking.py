@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lookback.errors import LookbackError, MediaError, Reason
-from lookback.hiding import redact
+from lookback.hiding import hide
 from lookback.judging.frames import Encoding
 from lookback.judging.judges.base import Judge
 from lookback.judging.limits import Budget, Patience
@@ -132,8 +132,8 @@ class Asker:
         try:
             answers = interpret(question, replies)
         except Exception:  # a reply that breaks the parser must not stop the other questions
-            return unanswered(question, Reason.JUDGE_UNPARSED, redact(replies[0].text))
-        return [replace(answer, verbatim=redact(answer.verbatim)) for answer in answers]
+            return unanswered(question, Reason.JUDGE_UNPARSED, hide(replies[0].text))
+        return [replace(answer, verbatim=hide(answer.verbatim)) for answer in answers]
 
     def _samples_alone(self, question: Question, repeat: int) -> int:
         """How many samples to draw without a plain call; 0 means that the plain call comes first.
@@ -202,20 +202,20 @@ class Asker:
             try:
                 return await self._post(tries, question, sample, repeat)
             except MediaError as error:
-                return Failure(error.reason, redact(str(error)))
+                return Failure(error.reason, hide(str(error)))
             except OSError as error:
-                return Failure(Reason.DECODE_FAILED, redact(f"the video cannot be read: {error}"))
+                return Failure(Reason.DECODE_FAILED, hide(f"the video cannot be read: {error}"))
             except JudgeError as error:
                 if error.changed:
                     continue
                 wait_s = self._wait_s(tries, error)
                 if wait_s is None:
-                    return Failure(error.reason, redact(error.detail))
+                    return Failure(error.reason, hide(error.detail))
                 await asyncio.sleep(wait_s)
             except LookbackError:
                 raise
             except Exception as error:  # an unexpected error must not stop the other questions
-                return Failure(Reason.BACKEND_FAILED, redact(f"{type(error).__name__}: {error}")[:SHOWN])
+                return Failure(Reason.BACKEND_FAILED, hide(f"{type(error).__name__}: {error}")[:SHOWN])
 
     def _wait_s(self, tries: Tries, error: JudgeError) -> float | None:
         """How long to wait before the next try; None where there is none.
@@ -244,7 +244,7 @@ class Asker:
             await self.patience.pause(tries.key, tries.waits)
             room = not self._paid or await self.budget.room()
             if (given_up := self.patience.given_up) is not None:
-                return Failure(given_up.reason, redact(f"not asked: {given_up.detail}"))
+                return Failure(given_up.reason, hide(f"not asked: {given_up.detail}"))
             if not room:
                 return Failure(Reason.BUDGET_SPENT, "the budget ended before this question")
             return await self._asked(tries, question, sample, repeat)

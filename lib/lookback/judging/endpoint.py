@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from lookback import json_text
 from lookback.errors import BackendUnavailable, Reason
 from lookback.extras import need
-from lookback.hiding import judge_key, redact
+from lookback.hiding import hide, judge_key
 from lookback.judging.parsing import NO_TOKENS, YES_TOKENS, p_yes
 from lookback.judging.question import JudgeError, Reply
 from lookback.judging.reply_text import DECORATION, THOUGHT, whole_characters
@@ -69,7 +69,7 @@ def failure(error: Exception) -> JudgeError:
 
     if isinstance(error, openai.APIStatusError):
         status = error.status_code
-        detail = f"the server answered {status}: {redact(error.response.text)[:SHOWN]}"
+        detail = f"the server answered {status}: {hide(error.response.text)[:SHOWN]}"
         wait = _retry_after(error.response.headers.get("retry-after"))
         if status in HOPELESS:
             return JudgeError(Reason.JUDGE_FAILED, f"{detail}; {HOPELESS[status]}", fatal=True)
@@ -82,8 +82,8 @@ def failure(error: Exception) -> JudgeError:
     if isinstance(error, openai.APITimeoutError):
         return JudgeError(Reason.JUDGE_FAILED, "the server did not answer in time", retry=True)
     if isinstance(error, openai.APIConnectionError):
-        return JudgeError(Reason.JUDGE_FAILED, redact(f"no connection: {error.__cause__ or error}"), retry=True)
-    return JudgeError(Reason.JUDGE_FAILED, f"{type(error).__name__}: {redact(str(error))[:SHOWN]}", retry=True)
+        return JudgeError(Reason.JUDGE_FAILED, hide(f"no connection: {error.__cause__ or error}"), retry=True)
+    return JudgeError(Reason.JUDGE_FAILED, f"{type(error).__name__}: {hide(str(error))[:SHOWN]}", retry=True)
 
 
 def read_completion(body: str, want_logprobs: bool) -> Reply:
@@ -95,10 +95,10 @@ def read_completion(body: str, want_logprobs: bool) -> Reply:
         refusal = message.get("refusal") or ""
         text = _joined(message.get("content") if refusal else message["content"])
         said, model, ended, why = (
-            whole_characters(redact(str(value))) for value in (text, completion.get("model", ""), finish, refusal)
+            whole_characters(hide(str(value))) for value in (text, completion.get("model", ""), finish, refusal)
         )
     except (ValueError, LookupError, TypeError, AttributeError, OverflowError):
-        raise JudgeError(Reason.JUDGE_UNPARSED, f"not a chat completion: {redact(body)[:LONGEST_TEXT]}") from None
+        raise JudgeError(Reason.JUDGE_UNPARSED, f"not a chat completion: {hide(body)[:LONGEST_TEXT]}") from None
     tokens = (choice.get("logprobs") or {}).get("content") if isinstance(choice.get("logprobs"), dict) else None
     logprobs = _answer_token(tokens) if want_logprobs and isinstance(tokens, list) else None
     served = {"served_model": model[:SHOWN], "finish_reason": ended[:SHOWN]}

@@ -16,7 +16,7 @@ from lookback.judging.verdicts import JudgedClip, Verdict, Verdicts
 from lookback.params import RunParams
 from lookback.registry import METRICS, MetricSpec
 from lookback.scoring.aggregate import TRIGGER_DETAIL
-from lookback.scoring.contract import Item
+from lookback.scoring.contract import Item, noted
 from lookback.scoring.variants import scored_variants
 from lookback.tables import PROVENANCE, SCHEMAS, empty_table
 
@@ -79,5 +79,5 @@ def judged_items(
                 judges = ",".join(judged.judges(spec.judge_tasks)) or "none"
                 origin = dict(zip(PROVENANCE, (judges, VERSION, "", "", clip.content_hash[:16]), strict=True))
                 keys = dict(zip(KEYS, clip.key, strict=True))
-                rows.append({**keys, "metric": spec.name, "variant": variant, **asdict(item), **origin})
+                rows.append({**keys, "metric": spec.name, "variant": variant, **asdict(noted(item, clip.shortfall)), **origin})
     return pd.DataFrame(rows, columns=list(SCHEMAS["items"].columns)) if rows else empty_table("items")

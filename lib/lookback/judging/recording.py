@@ -20,7 +20,7 @@ from typing import Any, Self
 from lookback import json_text
 from lookback.errors import ContractError, LookbackError, Reason
 from lookback.files import sha256_json, unwritable, writing
-from lookback.hiding import redact
+from lookback.hiding import hide_all
 from lookback.judging.frames import Encoding, frame_hashes
 from lookback.judging.question import Question, Reply, Stated
 from lookback.params import RunParams
@@ -197,7 +197,7 @@ def _raise_if_refused(path: Path, error: Exception) -> None:
 def _row(call: Call) -> tuple[object, ...]:
     key, identity, question, sample, repeat, outcome = call
     if isinstance(outcome, Failure):
-        reason, body = str(outcome.reason), json.dumps(outcome.detail)
+        reason, body = str(outcome.reason), json.dumps(hide_all(outcome.detail))
     else:
         stated = None if outcome.stated is None else {name: asdict(said) for name, said in outcome.stated.items()}
         content: dict[str, Any] = {
@@ -207,10 +207,10 @@ def _row(call: Call) -> tuple[object, ...]:
             "refused": dict(outcome.refused),
         }
         content |= {"truncated": True} if outcome.truncated else {}
-        reason, body = "", json.dumps(content, ensure_ascii=False, sort_keys=True)
+        reason, body = "", json.dumps(hide_all(content, by_name=False), ensure_ascii=False, sort_keys=True)
     ids = json.dumps([part.question_id for part in question.parts])
     who = (key, identity.label, question.clip.label, question.task, ids, question.prompt_version, sample, repeat)
-    return (*who, reason, redact(body), redact(json.dumps(dict(outcome.usage), sort_keys=True)))
+    return (*who, reason, body, json.dumps(hide_all(dict(outcome.usage), by_name=False), sort_keys=True))
 
 
 def _outcome(reason: str, body: str, usage: str) -> Reply | Failure:

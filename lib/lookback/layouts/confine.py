@@ -43,6 +43,8 @@ class Root:
         plain = text.replace("\\", "/")
         if PurePosixPath(plain).is_absolute() or re.match(r"^[A-Za-z]:", plain):
             raise Breach(where, field, f"the path '{text}' is absolute", relative)
+        if plain.startswith("~"):
+            raise Breach(where, field, f"the path '{text}' begins with '~', the home folder", relative)
         if ".." in PurePosixPath(plain).parts:
             raise Breach(where, field, f"the path '{text}' leaves the dataset by '..'", relative)
         target = (base or self.path) / plain

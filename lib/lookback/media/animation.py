@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 from PIL import Image
+from PIL.GifImagePlugin import GifImageFile
 
 from lookback.errors import MediaError, Reason
 from lookback.media.frames import DAMAGED, open_image
@@ -14,6 +15,7 @@ from lookback.media.reader import VideoInfo, VideoReader, check_size
 
 # Browsers show frames of 10 ms or less, and frames without a duration, for 100 ms.
 BROWSER_FLOOR_MS, BROWSER_DEFAULT_MS = 10, 100
+RESTORE = 3  # GIF's disposal method "restore to previous"
 MAGIC = (b"GIF87a", b"GIF89a", b"\x89PNG\r\n\x1a\n")
 
 
@@ -84,3 +86,8 @@ def _images(image: Image.Image) -> Iterator[Image.Image]:
     for index in range(int(getattr(image, "default_image", False)), getattr(image, "n_frames", 1)):
         image.seek(index)
         yield image.convert("RGB")
+        if index == 0 and isinstance(image, GifImageFile) and image.disposal_method == RESTORE and image.dispose is None:
+            # what was there before the first frame is the background; Pillow would leave the frame in place
+            left, top, right, bottom = image.dispose_extent or (0, 0, 0, 0)
+            background = Image.new(image.mode, (right - left, bottom - top), image.info.get("background", 0))
+            image.dispose = background.im

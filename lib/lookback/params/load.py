@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, Field, ValidationError, Validati
 
 from lookback.devices import Devices, suited_workers
 from lookback.errors import ParameterError, brief, hint
-from lookback.hiding import KEY_VARIABLES, find_key, hide, is_secret
+from lookback.hiding import KEY_VARIABLES, find_key, hide, hide_all, is_secret
 from lookback.params.stages import Agreement, Audit, Curation, Extraction, Forensics, Judging, Ray, Report, Scoring, Section
 from lookback.paths import RunPaths, expanded, needed_project, resolve, shown
 from lookback.profiles import ProfileName
@@ -102,6 +102,7 @@ def _finished(folder: Path, overrides: list[str] | tuple[str, ...]) -> RunParams
         values = json.loads((folder / RESULTS).read_text(encoding="utf-8"))["provenance"]["parameters"]
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise ParameterError(f"{where} does not hold the parameters of a run ({_one_line(error)}); evaluate it again") from None
+    values = hide_all(values)  # runs of older versions hold more
     return validate(apply_overrides({**values, "output": str(folder.absolute())}, overrides), where)
 
 
@@ -169,7 +170,7 @@ def _sentence(where: str, problem: Mapping[str, Any]) -> str:
 def _no_keys_here(place: str) -> str:
     return (
         f"'{hide(place)}' looks like a key or password (its value is not shown). Keys come from the environment alone "
-        f"(${KEY_VARIABLES[0]}): take it out of the parameters"
+        f"(${KEY_VARIABLES[0]}), and addresses with a password, too ($LOOKBACK_JUDGE_URL): take it out of the parameters"
     )
 
 

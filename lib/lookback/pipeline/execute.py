@@ -21,9 +21,11 @@ import lookback.without_iri_grammar  # noqa: F401
 import nbformat
 import papermill
 import psutil
+from nbformat import from_dict
 from papermill.exceptions import PapermillExecutionError
 
 from lookback.files import unwritable, write_json
+from lookback.hiding import hide, hide_all
 from lookback.paths import UNATTENDED, project_root, resolve, shown
 from lookback.pipeline.dag import stage_named
 from lookback.scratch import part_file
@@ -52,8 +54,10 @@ def execute(stage: str, output: Path, run: str, overrides: list[str]) -> dict[st
                     cwd=str(project_root()),
                 )
             except (PapermillExecutionError, RuntimeError):  # a cell failed, or the kernel died
+                hide_secrets(copy)
                 copy.replace(failed)
                 raise
+            hide_secrets(copy)
             hide_empty_sections(copy)
             copy.replace(output)
         failed.unlink(missing_ok=True)
@@ -63,6 +67,17 @@ def execute(stage: str, output: Path, run: str, overrides: list[str]) -> dict[st
     except OSError as error:
         return {"title": "saving the notebook", "name": type(error).__name__, "message": str(unwritable(output, error))}
     return {}
+
+
+def hide_secrets(notebook: Path) -> None:
+    """Take secrets out of the parameters and of what the cells show; pictures stay as they are."""
+    book = nbformat.read(notebook, as_version=4)
+    for cell in book.cells:
+        cell.source = hide(cell.source)
+        for output in cell.get("outputs", []):
+            said = output.get("data", output)  # what is displayed; or the text of a stream or an error
+            said.update({name: from_dict(hide_all(each, by_name=False)) for name, each in said.items() if "image/" not in name})
+    nbformat.write(book, notebook)
 
 
 def hide_empty_sections(notebook: Path) -> None:

@@ -133,7 +133,8 @@ class ReportBuilder(Report):
             section.fragments.append(f'<p class="simulated">{SIMULATED}</p>')
         leads = "".join(f'<p class="lead">{html.escape(board.lead)}</p>' for board in boards)
         ranked = {board.benchmark for board in boards}
-        leads += no_boards_html({each.name: each.title for each in self.benchmarks() if each.name not in ranked}, self.items)
+        unranked = {each.name: each.title for each in self.benchmarks() if each.name not in ranked}
+        leads += no_boards_html(unranked, self.data_for_papers.items)
         overall = mean_ranks(boards)
         ranks = self.table(overall, most=FIRST_ROWS) if overall is not None else ""
         tables = [self.table(board.table(), most=FIRST_ROWS) for board in boards if len(board.rows) > 1]

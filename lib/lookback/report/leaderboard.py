@@ -21,7 +21,7 @@ from lookback.errors import NotScorable, Reason
 from lookback.names import counted
 from lookback.report.places import anchor
 from lookback.report.table import PaperTable, bounds_text
-from lookback.scoring.aggregate import TRIGGER_DETAIL, UNMEASURABLE
+from lookback.scoring.aggregate import TRIGGER_DETAIL, UNMEASURABLE, is_short
 from lookback.scoring.direction import better_sign, parts_are_measures
 from lookback.stats.comparisons import ranking_with_ties, strength_comparisons, win_ratio_comparisons
 from lookback.stats.rankings import win_ratios
@@ -29,6 +29,7 @@ from lookback.stats.rankings import win_ratios
 TASK = ["setting", "clip_id"]
 REAL = "real video"  # stands in the place of a model's name
 LOST = {str(reason) for reason in (Reason.NOT_TRIGGERED, *UNMEASURABLE)}
+SHORT = "every scored clip lacks a part of its task"
 ALPHA = 0.05
 CLUSTERS = re.compile(r"(\d+) clusters?")  # in the reasons of `lookback.stats`; here a cluster is a scene
 WON = "duels won %"
@@ -49,6 +50,7 @@ class Leaderboard:
     measured: dict[str, int]  # of how many of the metrics each model has a value
     ceiling: pd.DataFrame | None = None  # the row of the real videos
     unscored: Mapping[str, str] = field(default_factory=dict)  # the models without a score, and the most common reason
+    short: Mapping[str, int] = field(default_factory=dict)  # clips of each model that are left out: they lack a part of their task
 
     @property
     def ranked(self) -> pd.DataFrame:
@@ -136,6 +138,9 @@ class Leaderboard:
         notes = [HOW, f"Metrics: {', '.join(_short(self.metrics))}."]
         if self.left_out:
             notes.append(f"Left out, because only a simulated judge answered: {', '.join(_short(self.left_out))}.")
+        if self.short:
+            told = ", ".join(f"{model} {count}" for model, count in self.short.items())
+            notes.append(f"Left out, because the video lacks a part of its task (fewer frames, say): {told}.")
         if any(count < len(self.metrics) for count in self.measured.values()):
             told = ", ".join(f"{model} {count}" for model, count in self.measured.items())
             notes.append(f"Metrics with a value, of {len(self.metrics)}: {told}.")
@@ -199,7 +204,9 @@ def leaderboard(
 
     `real` has the items of the real videos, for the row of the ceiling.
     """
-    own = items[items["metric"].isin(metrics)]
+    asked = items[items["metric"].isin(metrics)]
+    own, short = asked[~is_short(asked)], asked[is_short(asked) & asked["value"].notna()].drop_duplicates(KEYS)
+    cut = {str(model): int(count) for model, count in short.groupby("model_id").size().items()}
     scores = _signed(benchmark, own)
     if scores.empty:
         return None
@@ -215,8 +222,9 @@ def leaderboard(
     top = None if real is None else _ceiling(benchmark, own, real[real["metric"].isin(metrics)])
     without = own[~own["model_id"].isin(scores["model_id"]) & (own["reason"] != "")]
     reasons = {str(model): str(each.mode().iloc[0]) for model, each in without.groupby("model_id")["reason"]}
+    reasons |= {model: SHORT for model in cut if model not in {*scores["model_id"]}}
     lost = sorted(set(left_out) & set(metrics))
-    return Leaderboard(benchmark, title, rows, shown, lost, untested, measured.to_dict(), top, reasons)
+    return Leaderboard(benchmark, title, rows, shown, lost, untested, measured.to_dict(), top, reasons, cut)
 
 
 def _ratios(duels: pd.DataFrame, models: Sequence[str], seed: int, resamples: int) -> tuple[pd.DataFrame, str]:
@@ -259,7 +267,10 @@ def no_boards_html(titles: Mapping[str, str], items: pd.DataFrame) -> str:
 
 def no_board(title: str, items: pd.DataFrame) -> str:
     """A sentence that says why a benchmark with these items has no leaderboard."""
-    if items["value"].notna().any():
+    scored = items["value"].notna()
+    if scored.any() and is_short(items)[scored].all():
+        return f"{title}: {SHORT}, so there is nothing to rank."
+    if scored.any():
         return f"{title}: none of its scores says which model is better, so there is nothing to rank."
     reasons = items.loc[items["reason"] != "", "reason"].value_counts()
     if reasons.empty:

@@ -16,6 +16,8 @@ from lookback.scoring.direction import more_is_better
 POOLED = ("benchmark", "metric", "variant", "phase", "model_id")  # grouped like this, the settings of a benchmark are pooled
 NO_CLIPS = "no such clips"
 NOT_RUN = "this run has no such score"
+SHORT = "†"
+SHORT_NOTE = f"{SHORT}: counts clips that lack a part of their task (fewer frames, say), so the number is never marked as best: "
 ALONE = "Nothing is marked as best or second where one of the numbers comes from one clip or one scene."
 
 
@@ -52,6 +54,7 @@ def model_table(
         labels = ["type", "model"]
     missing = pd.DataFrame("", index=frame.index, columns=[column.header for column in columns])
     suffixes, links, alone = missing.copy(), missing.copy(), pd.DataFrame(False, index=frame.index, columns=missing.columns)
+    short = alone.astype(int)
     benchmark = str(summary["benchmark"].iloc[0])
     for column in columns:
         rows, shown = _rows(summary, column).set_index("model_id"), column.value or value
@@ -69,16 +72,22 @@ def model_table(
                 missing.loc[index, column.header] = reasons_text(rows.loc[model, "reasons"])
             else:
                 interval = _interval(rows.loc[model], column) if intervals and not column.value else ""
-                suffixes.loc[index, column.header] = interval + _coverage(rows.loc[model])
+                count = int(rows.loc[model].get("n_short", 0))
+                short.loc[index, column.header] = count
+                suffixes.loc[index, column.header] = interval + _coverage(rows.loc[model]) + SHORT * (count > 0)
     directions = {column.header: more_is_better(column.metric, column.phase) for column in columns}
     better = {header: more for header, more in directions.items() if more is not None}
     digits = {column.header: column.digits for column in columns}
     types = frame["type"] if group else pd.Series("", index=frame.index)
-    marks = mark_best(frame, better, digits, types).mask(alone.groupby(types).transform("any"), "")
+    whole = frame.mask(short.reindex(columns=frame.columns, fill_value=0) > 0)
+    marks = mark_best(whole, better, digits, types).mask(alone.groupby(types).transform("any"), "")
     empty = int((missing == NO_CLIPS).to_numpy().sum())
     written = notes(summary, columns) + ([f"{empty} cells are empty because the model has no such clips."] if empty else [])
     if left := [column.header for column in columns if (missing[column.header] == NOT_RUN).all()]:
         written.append(f"Not scored in this run (not in scoring.metrics, or no clip is made for it): {', '.join(left)}.")
+    if short.to_numpy().any():
+        most = short.max(axis=1)
+        written.append(SHORT_NOTE + ", ".join(f"{model} {count}" for model, count in zip(models, most, strict=True) if count) + ".")
     written += [ALONE] if alone.to_numpy().any() else []
     metrics = {column.header: column.metric for column in columns}
     return PaperTable(

@@ -25,7 +25,7 @@ from lookback.stats.ratings import cluster_codes
 
 GROUP = ("benchmark", "setting", "metric", "variant", "phase", "model_id")
 TRIGGER_DETAIL = "trigger judge "  # the detail of an item that the trigger gate removed begins with this
-CLIP_FACTS = ("scene", "subset", "condition_id", "condition_type", "camera", "event_level", "event_action")
+CLIP_FACTS = ("scene", "subset", "condition_id", "condition_type", "camera", "event_level", "event_action", "shortfall")
 RESAMPLES = 2000
 CONFIDENCE = 0.95
 INTERVAL = ("ci_low", "ci_high", "ci_note", "n_clusters")
@@ -46,6 +46,11 @@ def with_clip_facts(items: pd.DataFrame, clips: pd.DataFrame, facts: Sequence[st
     return merged.drop(columns="_found")
 
 
+def is_short(items: pd.DataFrame) -> pd.Series:
+    """Which rows are of a clip that lacks a part of its task. Items without facts about their clips have none."""
+    return items["shortfall"] != "" if "shortfall" in items else pd.Series(False, items.index)
+
+
 def missing_rule(metric: object, variant: object) -> Missing:
     """What the preset of a metric's variant says about clips that the video makes unmeasurable."""
     presets = METRICS.get(str(metric)).presets if metric in METRICS else None
@@ -60,6 +65,8 @@ def aggregate(
     n counts the values; n_items the clips the metric applies to, so coverage = n / n_items. `mean_left_out` is the mean of the
     values, `mean_zero` that with a 0 for each unmeasurable clip; `mean` is the one that the preset names (`missing`).
 
+    `n_short` counts the values of clips that lack a part of their task (`Clip.shortfall`), which the mean counts like the others.
+
     The interval is a bootstrap that draws whole scenes (`cluster`), because clips of one scene are not independent: percentiles, or
     t under ten scenes. One scene has none, nor have values that are all alike; the note says so. Where all clips pass or all fail
     (a metric between 0 and 1), it is Wilson's over the scenes.
@@ -69,7 +76,7 @@ def aggregate(
         _group_row(dict(zip(by, key, strict=True)), group, cluster, seed, resamples)
         for key, group in items.groupby(list(by), sort=True)
     ]
-    columns = ["mean", "sd", "n", "n_items", "coverage", "missing", "mean_left_out", "mean_zero", "n_zero", "reasons"]
+    columns = ["mean", "sd", "n", "n_items", "coverage", "missing", "mean_left_out", "mean_zero", "n_zero", "n_short", "reasons"]
     return pd.DataFrame(rows, columns=[*by, *columns, *INTERVAL])
 
 
@@ -87,8 +94,8 @@ def aggregate_triggered(
         _trigger_row(dict(zip(by, key, strict=True)), group, cluster, seed, resamples)
         for key, group in items.groupby(list(by), sort=True)
     ]
-    columns = ["s_rel", "c_trig", "m_score", "n", "n_triggered", "n_items", "missing", "m_score_left_out", "m_score_zero", "n_zero"]
-    return pd.DataFrame(rows, columns=[*by, *columns, "reasons", *INTERVAL])
+    columns = ["s_rel", "c_trig", "m_score", "n", "n_triggered", "n_items", "missing", "m_score_left_out", "m_score_zero"]
+    return pd.DataFrame(rows, columns=[*by, *columns, "n_zero", "n_short", "reasons", *INTERVAL])
 
 
 def _group_row(key: dict[str, object], group: pd.DataFrame, cluster: str, seed: int, resamples: int) -> dict[str, object]:
@@ -99,6 +106,7 @@ def _group_row(key: dict[str, object], group: pd.DataFrame, cluster: str, seed: 
     row = key | {"n": len(measured), "n_items": len(applicable), "reasons": _reason_counts(group)}
     row |= {"coverage": len(measured) / len(applicable) if len(applicable) else np.nan, "missing": rule}
     row |= {"mean_left_out": measured.mean(), "mean_zero": filled.mean(), "n_zero": len(filled) - len(measured)}
+    row |= {"n_short": int(is_short(group)[measured.index].sum())}
     row |= {"mean": values.mean(), "sd": values.std(ddof=1) if len(values) > 1 else np.nan}
     share = _pass_or_fail(key.get("metric"), values)
     clusters, bounds = group.loc[values.index, cluster], _bounds(key.get("metric"))
@@ -115,7 +123,7 @@ def _trigger_row(key: dict[str, object], group: pd.DataFrame, cluster: str, seed
     row = key | dict(zip(("s_rel", "c_trig", "m_score"), _trigger_totals(terms), strict=True))
     row |= {"n": len(measured), "n_triggered": int(triggered.sum()), "n_items": len(applicable), "reasons": _reason_counts(group)}
     row |= {"m_score_left_out": _trigger_totals(left_out)[2], "m_score_zero": _trigger_totals(zeroed)[2]}
-    row |= {"n_zero": len(filled) - len(measured), "missing": rule}
+    row |= {"n_zero": len(filled) - len(measured), "n_short": int(is_short(group)[measured.index].sum()), "missing": rule}
     return row | _interval(terms, _m_score_of_totals, applicable[cluster], _group_seed(seed, key), resamples, SHARE)
 
 

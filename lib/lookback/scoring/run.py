@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -27,7 +27,7 @@ from lookback.paths import resolve
 from lookback.progress import say, track
 from lookback.registry import METRICS, MetricSpec
 from lookback.scoring.clip import missing, score_clips
-from lookback.scoring.contract import Item, Scored, ScoringClip, Unit
+from lookback.scoring.contract import Item, Scored, ScoringClip, Unit, noted
 from lookback.scoring.decode import DECODE, Spent
 from lookback.scoring.variants import scored_variants
 from lookback.store import ArtifactStore, Entry, Producer
@@ -83,9 +83,16 @@ def check_metrics(names: Sequence[str], clips: pd.DataFrame) -> list[str]:
 
 
 def score_run(
-    params: RunParams, clips: pd.DataFrame, segments: pd.DataFrame, artifacts: pd.DataFrame
+    params: RunParams,
+    clips: pd.DataFrame,
+    segments: pd.DataFrame,
+    artifacts: pd.DataFrame,
+    spent_on_clip: Callable[[list[dict[str, Any]]], None] = lambda rows: None,
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """(units, items, timings) of every clip and applicable metric; timings: seconds of every part that was not in the store."""
+    """(units, items, timings) of every clip and applicable metric; timings: seconds of every part that was not in the store.
+
+    `spent_on_clip` is called with the timings of every clip as it is done.
+    """
     if idle := check_metrics(params.scoring.metrics, clips):
         say(f"Not scored, because no clip is of the kind that they are for: {listing(idle)}")
     tasks = list(_tasks(params, clips, segments, artifacts))
@@ -96,7 +103,8 @@ def score_run(
         units += done.units
         items += done.items
         keys = dict(zip(KEYS, task.clip.key, strict=True))
-        timings += [{**keys, "part": part, "seconds": seconds} for part, seconds in done.seconds.items()]
+        timings += (own := [{**keys, "part": part, "seconds": seconds} for part, seconds in done.seconds.items()])
+        spent_on_clip(own)
     return pd.DataFrame(units), pd.DataFrame(items), pd.DataFrame(timings, columns=[*KEYS, "part", "seconds"])
 
 
@@ -201,7 +209,9 @@ def _stored(clip: _Prepared, scored: list[Scored]) -> ScoredClip:
     """Keep the new results, and give all of them as rows."""
     if clip.changed:
         scored = [missing(spec, Reason.INVALID_INPUT, clip.changed) for spec, *_ in clip.fresh]
-    for result, (spec, context, producer, inputs) in zip(scored, clip.fresh, strict=True):
+    for found, (spec, context, producer, inputs) in zip(scored, clip.fresh, strict=True):
+        notes = "; ".join(filter(None, (context.shared.get(("notes", role)) for role in sorted(context.used))))
+        result = replace(found, items=[noted(item, notes) for item in found.items])
         mendable = any(item.reason in MENDABLE for item in result.items)
         if not clip.changed and can_be_read(clip.task.clip) and not mendable:
             clip.store.save(producer, inputs, {}, asdict(result))
@@ -302,7 +312,7 @@ def _rows(task: ScoringTask, results: Results) -> tuple[list[dict[str, Any]], li
         origin = dict(zip(PROVENANCE, (backend, producer.version, weights, producer.params_hash[:16], inputs[:16]), strict=True))
         common = {**keys, "metric": name, "variant": variant}
         units += [{**common, **asdict(unit)} for unit in result.units]
-        items += [{**common, **asdict(item), **origin} for item in result.items]
+        items += [{**common, **asdict(noted(item, task.clip.shortfall)), **origin} for item in result.items]
     return units, items
 
 

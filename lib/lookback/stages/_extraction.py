@@ -8,9 +8,9 @@ from lookback.clips import clips_from_frame
 from lookback.extraction.built import look_again
 from lookback.extraction.needs import check_models
 from lookback.extraction.run import extract_run
-from lookback.files import write_text
 from lookback.params import RunParams
-from lookback.tables import SCHEMAS, csv_text, empty_table, read_table, write_table
+from lookback.tables import SCHEMAS, empty_table, read_table, write_table
+from lookback.timings import Timings
 
 
 def extraction(params: RunParams) -> dict[str, pd.DataFrame]:
@@ -19,9 +19,9 @@ def extraction(params: RunParams) -> dict[str, pd.DataFrame]:
     folder = params.paths.tables
     clips = read_table(folder, "clips")
     check_models(params, clips_from_frame(clips))
-    artifacts, timings = extract_run(params, clips)
+    spent = Timings(params.paths.root / "timings" / "extraction.csv", "role")
+    artifacts, timings = extract_run(params, clips, spent.add)
     complete = artifacts[list(SCHEMAS["artifacts"].columns)] if len(artifacts) else empty_table("artifacts")
     written = write_table(folder, "artifacts", complete)
-    if len(timings):
-        write_text(params.paths.root / "timings" / "extraction.csv", csv_text(timings))
+    spent.tidy(clips)
     return {"artifacts": written, "timings": timings}

@@ -10,6 +10,7 @@ from lookback.params import RunParams
 from lookback.registry import BENCHMARKS
 from lookback.scoring.run import score_run
 from lookback.tables import SCHEMAS, csv_text, empty_table, read_table, write_table
+from lookback.timings import Timings
 
 
 def scoring(params: RunParams) -> dict[str, pd.DataFrame]:
@@ -18,13 +19,13 @@ def scoring(params: RunParams) -> dict[str, pd.DataFrame]:
     folder = params.paths.tables
     clips, segments, artifacts = (read_table(folder, name) for name in ("clips", "segments", "artifacts"))
     params.paths.clear("scoring")
-    units, items, timings = score_run(params, clips, segments, artifacts)
+    spent = Timings(params.paths.root / "timings" / "scoring.csv", "part")
+    units, items, timings = score_run(params, clips, segments, artifacts, spent.add)
     tables = {"timings": timings}
     for name, frame in (("units", units), ("items", items)):
         complete = frame[list(SCHEMAS[name].columns)] if len(frame) else empty_table(name)
         tables[name] = write_table(folder, name, complete)
-    if len(timings):
-        write_text(params.paths.root / "timings" / "scoring.csv", csv_text(timings))
+    spent.tidy(clips)
     if params.scoring.sweeps:
         for name, table in _sweeps(params, clips, segments, artifacts).items():
             tables[name] = table

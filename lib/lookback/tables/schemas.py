@@ -72,7 +72,7 @@ def _clips() -> pa.DataFrameSchema:
         "prompt",
         "camera",
     }
-    required |= {"object_name", "event_level", "event_action", "expected_state", "caption_segments", "extras", "files"}
+    required |= {"object_name", "event_level", "event_action", "expected_state", "caption_segments", "extras", "files", "shortfall"}
     for name in Clip.model_fields:
         if name in INT_FIELDS:
             columns[name] = _integer(checks=pa.Check.ge(0))

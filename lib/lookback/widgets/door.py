@@ -6,7 +6,8 @@ Every request passes here first: pages, scripts, videos, pictures and what a pag
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
@@ -15,6 +16,7 @@ from tornado.routing import Router
 from tornado.web import Application, RequestHandler, create_signed_value, decode_signed_value
 
 from lookback.widgets.keys import Keys, digest, new_secret
+from lookback.widgets.web import MOST_BYTES
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 NAME_HEADER = "X-Lookback-Name"  # tells the page who its visitor is; a header of this name from outside is dropped
@@ -36,16 +38,23 @@ class Door(Router):
         hosts: Iterable[str] = (),
         room: str = "",
         secret: bytes | None = None,
+        most: int = MOST_BYTES,
     ):
         """Two doors on one port need a `room` each: one browser may then hold the keys of both.
 
         Cookies become invalid when the server stops, unless the next one is given the same `secret`.
+        `most` bytes can be sent at once.
         """
+        self._most = most
         self._app, self._keys, self._cookie = app, keys, f"lookback-{port}{room}"
         self._hosts = {host.lower() for host in hosts}
         self._secret = secret or new_secret()
 
     def find_handler(self, request: HTTPServerRequest, **_: Any) -> HTTPMessageDelegate:
+        too_large = partial(self._app.get_handler_delegate, request, TooLarge, {"most": self._most})
+        return Bounded(self._found(request), self._most, too_large)
+
+    def _found(self, request: HTTPServerRequest) -> HTTPMessageDelegate:
         if not self._answers_to(request.headers.get("Host", "")):
             return self._say(request, 403, NO_HOST)
         token = request.query_arguments.get("token", [b""])[-1].decode("utf-8", "replace")
@@ -74,6 +83,34 @@ class Door(Router):
 
     def _say(self, request: HTTPServerRequest, status: int, text: str) -> HTTPMessageDelegate:
         return self._app.get_handler_delegate(request, Refusal, {"status": status, "text": text})
+
+
+class Bounded(HTTPMessageDelegate):
+    """Hands a request on. The rest of a body that is too large is read and dropped, and the answer is that of `too_large`."""
+
+    def __init__(self, inner: HTTPMessageDelegate, most: int, too_large: Callable[[], HTTPMessageDelegate]):
+        self._inner, self._left, self._too_large = inner, most, too_large
+
+    def data_received(self, chunk: bytes) -> Awaitable[None] | None:
+        self._left -= len(chunk)
+        return self._inner.data_received(chunk) if self._left >= 0 else None
+
+    def finish(self) -> None:
+        (self._inner if self._left >= 0 else self._too_large()).finish()
+
+    def on_connection_close(self) -> None:
+        self._inner.on_connection_close()
+
+
+class TooLarge(RequestHandler):
+    """Says how much can be sent at once."""
+
+    def initialize(self, most: int) -> None:
+        self._most = most
+
+    def prepare(self) -> None:
+        self.set_status(413)
+        self.finish({"error": f"This is too long to be saved: at most {self._most // 1024} KiB can be sent at once. Shorten it."})
 
 
 class Refusal(RequestHandler):

@@ -15,7 +15,9 @@ from pathlib import Path
 from socket import socket
 from typing import NoReturn, Protocol, TypeVar
 
+from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
+from tornado.routing import Router
 from tornado.web import HTTPError, RequestHandler, StaticFileHandler
 
 from lookback import json_text
@@ -24,6 +26,7 @@ from lookback.errors import LookbackError, UsageError
 IP = "127.0.0.1"
 TRIED_PORTS = 50
 MOST_BYTES = 64 * 1024  # of a request's body
+READ_ON = 2**30  # bytes of a body that is too large; reading it to its end lets the page hear why it is refused
 TYPES = {".js": "text/javascript", ".css": "text/css", ".csv": "text/csv", ".json": "application/json"}
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; media-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
@@ -58,6 +61,11 @@ def bind(listen: Sequence[str], port: int) -> tuple[list[socket], int]:
     raise UsageError(
         f"Cannot listen on {', '.join(listen)} at port {port} or the next ones ({problem}); name another --listen or --port"
     )
+
+
+def http_server(door: Router) -> HTTPServer:
+    """The server of a door, which refuses bodies that are too large. A proxy says whether people came by https."""
+    return HTTPServer(door, xheaders=True, max_body_size=READ_ON)
 
 
 def serve(make: Callable[[], S], announce: Callable[[S], None]) -> None:

@@ -36,6 +36,7 @@ class MemoBench(Benchmark):
     name = "memobench"
     title = "MemoBench"
     one_task_list = True
+    repeats_truth = True
     every_task_has_event = True  # each prompt tells what the subject does
     profiled = ("memobench-2", "memobench-3")
     not_reproduced = (

@@ -27,6 +27,7 @@ class Mind(Benchmark):
     title = "MIND"
     one_task_list = True
     length_field = "total_time"
+    repeats_truth = True
     parts_are_measures = True
     not_reproduced = (
         "MIND: a task whose action.json does not load repeats the row before it (here: a reason)",

@@ -99,7 +99,7 @@ dino = load_dinov3_model(inputs["dino"], "cpu")
 vision = CLIPVisionModelWithProjection.from_pretrained(inputs["clip"]).eval()
 encoder = types.SimpleNamespace(encode_image=lambda pictures: vision(pixel_values=pictures).image_embeds)
 head = torch.nn.Linear(24, 1)
-head.load_state_dict(torch.load(inputs["head"], weights_only=False))
+head.load_state_dict(torch.load(inputs["head"], weights_only=True))
 kernel = torch.from_numpy(inputs["quality"])
 quality = lambda pictures: torch.nn.functional.conv2d(pictures, kernel, stride=8).tanh().mean(dim=(2, 3))
 for number, (one, other) in enumerate(inputs["pairs"]):

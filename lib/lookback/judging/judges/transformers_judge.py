@@ -17,7 +17,7 @@ from lookback.devices import usable_device
 from lookback.errors import BackendUnavailable, Reason
 from lookback.extras import installed, need, remedy
 from lookback.files import sha256_json
-from lookback.hiding import redact
+from lookback.hiding import hide
 from lookback.judging.endpoint import BEFORE_ANSWER
 from lookback.judging.judges.base import Judge, JudgeContext, chosen_settings
 from lookback.judging.parsing import NO_TOKENS, YES_TOKENS, is_likely
@@ -76,7 +76,7 @@ class TransformersJudge(Judge):
                     return scored
                 return self._scored_behind(processor, model, inputs, *self._generation(processor, model, inputs, repeat, begun))
         except (RuntimeError, ValueError) as error:  # out of memory, or a prompt that is too long
-            raise JudgeError(Reason.BACKEND_FAILED, f"{type(error).__name__}: {redact(str(error))[:300]}") from None
+            raise JudgeError(Reason.BACKEND_FAILED, f"{type(error).__name__}: {hide(str(error))[:300]}") from None
 
     def _load(self) -> tuple[Any, Any]:
         if self._loaded is None:
