@@ -24,7 +24,7 @@ from lookback.camera import compile as compile_request
 from lookback.camera import inverse, preset
 from lookback.checkpoints import read_curve
 from lookback.clips import Clip
-from lookback.conditions.build import file_name, read_condition, read_conditions
+from lookback.conditions.build import Line, file_name, read_condition, read_conditions
 from lookback.conditions.interface import read_interface
 from lookback.conditions.plans import read_plan
 from lookback.curation.contract import validate
@@ -130,10 +130,10 @@ def arrays(folder: Path) -> Iterator[Reader]:
     np.save(folder / "target.npy", camera_path())
     yield Reader("npy target poses", folder / "target.npy", partial(load_array, folder / "target.npy"))
     np.savez(folder / "depth.npz", depth=np.ones((FRAMES, 12, 16), np.float32))
-    yield Reader("npz depth", folder / "depth.npz", partial(read_depth, folder / "depth.npz", 320))
+    yield Reader("npz depth", folder / "depth.npz", partial(read_depth, folder / "depth.npz", 320, info(folder)))
     (folder / "maps").mkdir()
     Image.fromarray(np.full((12, 16), 2000, np.uint16)).save(folder / "maps" / "0.png")
-    yield Reader("png depth map", folder / "maps" / "0.png", partial(read_depth, folder / "maps", 320))
+    yield Reader("png depth map", folder / "maps" / "0.png", partial(read_depth, folder / "maps", 320, info(folder)))
 
 
 def given(folder: Path) -> Iterator[Reader]:
@@ -274,7 +274,10 @@ def settings(folder: Path) -> Iterator[Reader]:
 
 def conditions(folder: Path) -> Iterator[Reader]:
     """A folder that `lookback conditions make` wrote."""
-    place, row = folder / "made", {"clip_id": "a", "model": "m", "setting": "", "benchmark": "mind", "hash": "0", "output": "a.mp4"}
+    kinds = {"int": 8, "float": 8.0, "list[str]": []}
+    row = {name: kinds.get(str(kind), "") for name, kind in Line.__annotations__.items() if name != "fps"} | {"fps": 8.0}
+    row |= {"clip_id": "a", "model": "m", "benchmark": "mind", "output": "m/a.mp4", "hash": "0"}
+    place = folder / "made"
     record = place / "conditions" / "m" / f"{file_name('', 'a')}.json"
     record.parent.mkdir(parents=True)
     record.write_text(json.dumps({"interface": {"model": "m", "takes": "text"}, "facts": {}}))

@@ -262,8 +262,8 @@ def read_condition(folder: Path, row: Mapping[str, Any]) -> dict[str, Any]:
     """A line of the list with the `interface` it was made for and the `facts` of its record."""
     path = _record_path(folder, row)
     try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        found = dict(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError, RecursionError):
         raise ContractError(f"{shown(path)} is gone or damaged; make the conditions again") from None
     return {**found, **row}
 
