@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from lookback.array_files import read_arrays
+from lookback.array_files import MAX_BYTES, read_arrays
 from lookback.errors import ContractError
 from lookback.names import one_line
 
@@ -152,7 +152,7 @@ def _given(folder: Path, error: str) -> Released:
     """What the child wrote, and why it wrote no more."""
     notes = {"": error} if error else {}
     try:
-        arrays = read_arrays(folder / "given.npz")
+        arrays = read_arrays(folder / "given.npz", MAX_BYTES)
         notes |= {name: _short(text) for name, text in json.loads((folder / "notes.json").read_text("utf-8")).items()}
     except (ContractError, OSError, ValueError):
         return Released(notes=notes or {"": "the driver wrote no result"})

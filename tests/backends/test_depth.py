@@ -20,13 +20,14 @@ def read(**fields) -> object:
     return run_job(DepthFiles(options()).start(clip(**fields), video_info(FRAMES), {}), FRAMES)
 
 
-def test_depth_anything_3_depth_is_spread_over_the_video(tmp_path: Path):
+def test_depth_anything_3_depth_may_be_that_of_every_kth_frame(tmp_path: Path):
     depth = np.linspace(1, 9, 5 * 18 * 32).reshape(5, 18, 32)
     path = tmp_path / "results.npz"
     np.savez(path, depth=depth, extrinsics=np.zeros((5, 3, 4)))
     entry = read(poses=str(path), poses_format="da3")
     assert entry.frame_index.tolist() == [0, 2, 4, 6, 8] and entry.record["metric"] is True
-    assert np.allclose(entry.depth, depth, rtol=1e-3) and "mapped linearly" in entry.record["notes"][0]
+    assert np.allclose(entry.depth, depth, rtol=1e-3)
+    assert entry.record["notes"] == ["5 maps for 9 frames: read as frames 0, 2, 4 ... 8"]
 
 
 def test_large_maps_are_thinned_without_averaging(tmp_path: Path):
@@ -46,13 +47,13 @@ def test_a_folder_of_16_bit_maps_is_millimetres(tmp_path: Path):
 def test_maps_without_leading_zeros_are_in_the_order_of_their_numbers(tmp_path: Path):
     for index in range(12):
         np.save(tmp_path / f"{index}.npy", np.full((4, 8), float(index)))
-    assert read_depth(tmp_path, 64)[:, 0, 0].tolist() == list(range(12))
+    assert read_depth(tmp_path, 64, video_info(FRAMES))[:, 0, 0].tolist() == list(range(12))
 
 
 def test_a_last_axis_of_one_belongs_to_no_picture(tmp_path: Path):
     depth = np.arange(3 * 4 * 6, dtype=np.float32).reshape(3, 4, 6)
     np.savez(tmp_path / "views.npz", depth=depth[..., None])
-    assert np.array_equal(read_depth(tmp_path / "views.npz", 64), depth)
+    assert np.array_equal(read_depth(tmp_path / "views.npz", 64, video_info(FRAMES)), depth)
 
 
 def test_the_ground_truths_depth_is_not_a_generated_clips(tmp_path: Path):

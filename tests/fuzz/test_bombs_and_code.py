@@ -1,12 +1,17 @@
 """Small files that declare or unpack to something huge, and files that carry code: refused before they cost anything."""
 
+import math
 import os
 import pickle
 import re
 import resource
 import struct
 import time
+import tracemalloc
+import zipfile
 import zlib
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import lookback
@@ -17,11 +22,13 @@ from lookback import array_files
 from lookback.agreement.plan import load_plan
 from lookback.array_files import read_arrays
 from lookback.backends.depth import depth_source, read_depth
+from lookback.backends.files import read_given
+from lookback.backends.pose.formats import read_poses
 from lookback.clips import Clip
 from lookback.errors import ContractError, LookbackError, MediaError, ParameterError
 from lookback.layouts import Breach
 from lookback.layouts.documents import read_json, read_rows, read_yaml
-from lookback.media import open_video
+from lookback.media import VideoInfo, open_video
 from lookback.media.frames import read_image
 from lookback.params import load_run
 from lookback.report.page import Section, write_page
@@ -31,6 +38,7 @@ from lookback.yaml_files import parse_yaml
 from PIL import Image
 
 MOST_KIB = 200 * 1024
+VIDEO = VideoInfo(Path("clip.mp4"), "video", 9, 24.0, 96, 64, 9 / 24, 0, "h264", "yuv420p", False)
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +67,7 @@ def test_a_picture_that_declares_absurdly_many_pixels_is_refused_by_its_header(t
     with pytest.raises(MediaError), open_video(tmp_path) as reader:
         next(iter(reader))
     with pytest.raises(ContractError):
-        read_depth(png(tmp_path / "0.png", *size, depth=16, colour=0).parent, 320)
+        read_depth(png(tmp_path / "0.png", *size, depth=16, colour=0).parent, 320, VIDEO)
 
 
 @pytest.mark.filterwarnings("error")
@@ -209,3 +217,42 @@ def test_html_in_names_and_captions_is_text_in_the_report(tmp_path: Path):
     page = (tmp_path / "report.html").read_text()
     assert SCRIPT not in page
     assert page.count("&lt;script&gt;alert(1)") >= 5
+
+
+def bomb(path: Path, compression: int = zipfile.ZIP_DEFLATED, **arrays: tuple[int, ...]) -> Path:
+    """An .npz whose arrays of float64 hold zeros only."""
+    with zipfile.ZipFile(path, "w", compression, compresslevel=1) as archive:
+        for name, shape in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array_header_1_0(member, {"descr": "<f8", "fortran_order": False, "shape": shape})
+                for _ in range(math.prod(shape) * 8 >> 20):
+                    member.write(bytes(1 << 20))
+    return path
+
+
+@pytest.mark.parametrize("compression", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2])
+@pytest.mark.parametrize("shape", [(1 << 21, 4, 4), (9, 1 << 18, 4, 4)])
+def test_poses_that_unpack_to_more_than_poses_need_are_refused_unread(tmp_path: Path, shape, compression):
+    path = bomb(tmp_path / "results.npz", compression, extrinsics=shape)
+    assert path.stat().st_size < 2 << 20
+    assert peak_of(lambda: read_poses(path, "da3", VIDEO), "needs at most 64 MB|not packed as numpy packs") < 8 << 20
+    assert peak_of(lambda: read_given("masks", path, VIDEO), "needs at most|not packed as numpy packs") < 8 << 20
+
+
+def test_the_depth_beside_the_poses_is_not_unpacked_for_them_and_is_refused_where_it_is_too_large(tmp_path: Path):
+    path = bomb(tmp_path / "depth.npz", depth=(9, 1 << 11, 1 << 11))
+    with zipfile.ZipFile(path, "a") as archive, archive.open("extrinsics.npy", "w") as member:
+        np.save(member, np.tile(np.eye(4), (9, 1, 1)))
+    assert peak_of(lambda: read_poses(path, "da3", VIDEO)) < 8 << 20
+    assert peak_of(lambda: read_depth(path, 320, VIDEO), "needs at most 136 MB") < 8 << 20
+
+
+def peak_of(read: Callable[[], object], refused: str = "") -> int:
+    """The memory that a call takes, which must be refused with these words if there are some."""
+    tracemalloc.start()
+    try:
+        with pytest.raises(ContractError, match=refused) if refused else nullcontext():
+            read()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()

@@ -94,7 +94,7 @@ def test_models_csv_gives_the_rate_of_a_folder_of_frames_and_a_wrong_one_is_one_
         "cat": ("Wan", 12.5), "dog": ("Wan", None), "cow": ("Wan", None),
     }  # fmt: skip
     lines = [violation.line.partition("models.csv:")[2] for violation in reading.violations]
-    remedy = "write a number above 0, the frames a second"
+    remedy = "write the frames a second, a number above 0 and up to 100,000"
     assert lines == [f"3: fps: is 'fast'; {remedy}", f"4: fps: is '0'; {remedy}"]
     curated = {clip.clip_id: inspect(ClipToInspect(clip)).clip for clip in reading.clips}
     assert curated["cat"].fps == 12.5 and curated["dog"].fps is None

@@ -298,6 +298,18 @@ def test_a_score_comes_from_the_given_poses(dataset, tmp_path: Path):
     assert scores[1] < 0.8
 
 
+def test_a_score_from_the_poses_of_every_second_frame_says_so(dataset, tmp_path: Path):
+    root = dataset("wrbench")
+    for target in root.rglob("*.target_c2w.npy"):
+        np.save(target.with_name(f"{target.name.partition('.')[0]}.half.npy"), np.load(target)[::2])
+    call = ["eval", str(root), "--output", str(tmp_path / "run"), "--metrics", "wrbench.cam_prec", "--limit", "1", "--workers", "1"]
+    for _ in range(2):  # computed, and from the store
+        done = CliRunner().invoke(app, [*call, "--poses", "{model}/{video}.half.npy", "--poses-format", "c2w"])
+        assert done.exit_code == 0, (done.output, done.exception)
+        (item,) = pd.read_parquet(tmp_path / "run" / "tables" / "items.parquet").itertuples()
+        assert item.detail.startswith(f"{FRAMES // 2} poses for {FRAMES} frames: read as frames 0, 2, 4 ..."), item
+
+
 def test_the_page_of_artifacts_names_every_format_role_and_way():
     page = (Path(__file__).resolve().parents[2] / "docs" / "artifacts.md").read_text()
     section = page[page.index("## Files made elsewhere") : page.index("## `clip`")]

@@ -20,17 +20,21 @@ from layout_data import (
     write_json,
     write_lines,
 )
+from lookback.benchmarks.memobench.dataset_files import METADATA, METADATA_PLACES, read_metadata
 from lookback.benchmarks.mind.writer import colmap_images
 from lookback.benchmarks.wrbench.natural25 import read_natural25
 from lookback.benchmarks.wrbench.sidecar import to_sidecar
 from lookback.camera import compile as compile_request
 from lookback.camera import parse
-from lookback.curation.contract import validate
+from lookback.cli.app import app
+from lookback.curation.contract import validate, violations_and_warnings
 from lookback.curation.inspection import ClipToInspect, inspect
 from lookback.errors import ContractError, UsageError
 from lookback.layouts import detect, read
+from lookback.layouts.reading import Findings
 from lookback.media import encode
 from lookback.params.stages import Source
+from typer.testing import CliRunner
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "clips"
 needs_clips = pytest.mark.skipif(not SHARED.is_dir(), reason=f"the third-party clips are not at {SHARED}")
@@ -363,14 +367,20 @@ def test_shared_memobench_clips_load_through_memobench_and_folder():
 
 
 def test_poses_of_another_length_map_to_frames(dataset):
-    """DA3 may have run on fewer frames than the video has (its poses are mapped linearly), so that is no violation."""
+    """DA3 may have run on every second frame of the video: a warning. A file that was cut short is a violation."""
     from layout_data import da3, turn
 
     root = dataset("mbench")
     for path in root.rglob("results.npz"):
         da3(path, turn(FRAMES // 2))
-    assert validate(Source(root=str(root))) == []
-    assert np.load(next(root.rglob("results.npz")))["extrinsics"].shape == (FRAMES // 2, 3, 4)
+    violations, found = violations_and_warnings(Source(root=str(root)))
+    assert (
+        not violations and found[0].problem == f"{FRAMES // 2} poses for {FRAMES} frames: read as frames 0, 2, 4 ... {FRAMES - 2}"
+    )
+    assert CliRunner().invoke(app, ["validate", str(root), "--workers", "1"]).exit_code == 0
+    da3(path, turn(FRAMES - 2))
+    (found,) = validate(Source(root=str(root)))
+    assert found.field == "poses" and f"has {FRAMES - 2} poses for {FRAMES} frames" in found.problem
 
 
 def test_anchors_beside_a_dataset_give_the_subjects_box(dataset):
@@ -441,3 +451,31 @@ def test_a_path_of_ones_own_reads_back_from_its_sidecar(tmp_path):
     (clip,) = read(Source(root=str(tmp_path), layout="wrbench")).clips
     assert parse(clip.camera).segments == intent.segments
     assert clip.target_poses.endswith("clip.mp4.target_c2w.npy")
+
+
+def test_models_csv_names_a_video_once_and_its_rate_is_one_of_a_camera(tmp_path):
+    for name in ("a", "b"):
+        encode(tmp_path / f"{name}.mp4", np.zeros((3, 32, 32, 3), np.uint8), 8.0)
+    (tmp_path / "models.csv").write_text("file,model,fps\na.mp4,m,\na,n,\nb.mp4,m,1e300\n")
+    found = {each.field: each.problem for each in validate(Source(root=str(tmp_path), layout="folder"))}
+    assert found == {"file": "'a' occurs a second time", "fps": "is '1e300'"}
+
+
+@pytest.mark.parametrize("table", ["scene,video_id\nStudy,1\n", "scene,video_id,prompt\nStudy,1,one\nStudy,1,another\n"])
+def test_metadata_of_memobench_needs_its_prompts_and_one_row_per_clip(tmp_path, table):
+    findings = Findings()
+    (tmp_path / METADATA_PLACES[0]).mkdir(parents=True, exist_ok=True)
+    (tmp_path / METADATA_PLACES[0] / METADATA["synthetic"]).write_text(table)
+    read_metadata([tmp_path], findings)
+    (found,) = findings.violations
+    assert "second time" in found.problem or found.problem == "has no column prompt"
+
+
+def test_an_empty_folder_called_as_a_video_and_a_video_called_as_a_text_are_named(tmp_path):
+    for name in ("a", "b"):
+        encode(tmp_path / f"{name}.mp4", np.zeros((3, 32, 32, 3), np.uint8), 8.0)
+    (tmp_path / "b.mp4").rename(tmp_path / "b.txt")
+    (tmp_path / "c.mp4").mkdir()
+    (tmp_path / "notes.txt").write_text("ftyp")
+    found = {Path(each.path).name: each.problem for each in validate(Source(root=str(tmp_path), layout="folder"))}
+    assert set(found) == {"b.txt", "c.mp4"} and "no frames" in found["c.mp4"]

@@ -44,8 +44,8 @@ def test_cam_prec_refuses_a_trajectory_of_another_length(tmp_path):
 
 def test_units_say_where_poses_stand_for_fewer_frames():
     poses = compile(preset("yaw_LR", 21))
-    notes = (f"21 poses for 81 frames: {MAPPED} from the first to the last frame", "focal length assumed")
+    notes = (f"21 poses for 81 frames: {MAPPED} 0, 4, 8 ... 80", "focal length assumed")
     entry = made_artifacts.poses(poses, frame_index=np.arange(0, 81, 4), notes=notes).pack()
     given = (clip("mbench", setting="A"), "paper", {}, pd.DataFrame(), lambda role: entry, lambda role: None, {})
     context = ScoringClip(*given, settings=METRICS.get("mbencha.environment.spatial_epipolar").preset("paper", {}))
-    assert paired_frames(context).note.endswith("21 poses for 81 frames: mapped linearly from the first to the last frame")
+    assert paired_frames(context).note.endswith("21 poses for 81 frames: read as frames 0, 4, 8 ... 80")

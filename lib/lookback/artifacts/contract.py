@@ -86,7 +86,10 @@ can need is refused.
 | `vggt_omega` | `poses.npy` (camera-to-world) or `extrinsics_opencv_w2c.npy`, `intrinsics.npy` beside it at the network's size |
 | `vipe` | `pose/<name>.npz` with `data` camera-to-world and `inds`; `intrinsics/<name>.npz` beside the folder |
 
-Fewer `poses` than frames are spread evenly from the first to the last frame, and the record says so; more are refused.
+`poses` (and `depth`) have a row per frame. Fewer rows are read in two cases, and `validate` and the items' `detail` say so: the
+file says the frames in rising order (`frame_index` (N) in an .npz, `inds` of `vipe`, the numbers in `colmap`'s image names), or
+there are as many rows as every k-th frame gives, ceil(frames / k) for a whole k; row i is then frame k i, with the largest such
+k. Any other number is refused: a file that was cut short would be stretched over the whole clip.
 
 - `masks`: .npz with `masks` (N,H,W), 0 outside the object, at any size with the shape of the picture; `frame_index` (N) unless
   there is one mask per frame; `confidence` (N) if known. Or an .npy of the masks alone, or a folder of PNG masks. Give every frame

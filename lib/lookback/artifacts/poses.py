@@ -15,7 +15,7 @@ from lookback.errors import NotScorable, Reason
 from lookback.measures.camera_activity import CameraActivity, camera_activity
 
 Frames = NDArray[np.int64] | NDArray[np.float64]  # frame numbers, whole or between two frames
-MAPPED = "mapped linearly"  # part of a note, when there are fewer poses than frames in the video
+MAPPED = "read as frames"  # part of a note, when there are fewer poses than frames in the video
 LOST_SHARE = 0.1  # of the frames; a path that knows nothing about more of them is not trusted
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import cv2
 import numpy as np
 
-from lookback.array_files import array_names
+from lookback.array_files import BYTES_PER_PIXEL, SMALL_FILE, array_names
 from lookback.artifacts import Artifact, Depth
 from lookback.backends.pose.loading import frame_rows, load_arrays
 from lookback.backends.pretrained import load_pretrained
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 WEIGHTS = "depth-anything-v2-small"
 MILLIMETRES = 1000.0  # 16-bit PNG maps, as MemoBench's ground truth has them
 MAPS = (".png", ".npy")
+LARGEST_MAP = 1 << 20  # pixels of a map of a video that is smaller; Depth-Anything-3 enlarges it
 
 
 @backend(
@@ -138,8 +139,8 @@ class _FileJob:
         if path is None:
             raise NotScorable(Reason.NO_DEPTH, "the dataset carries no depth for this clip")
         try:
-            depth = read_depth(path, self.max_side)
-            frame_index, notes = frame_rows(len(depth), self.info, path)
+            depth = read_depth(path, self.max_side, self.info)
+            frame_index, notes = frame_rows(len(depth), self.info, path, "maps")
         except ContractError as error:
             raise NotScorable(Reason.INVALID_INPUT, str(error)) from None
         maps = depth.astype(np.float16)
@@ -158,14 +159,15 @@ def depth_source(clip: Clip) -> Path | None:
     return None
 
 
-def read_depth(path: Path, max_side: int) -> np.ndarray:
+def read_depth(path: Path, max_side: int, info: VideoInfo) -> np.ndarray:
     """(N,h,w) float32. Maps larger than `max_side` are reduced by nearest pixel, so that no depth is averaged across an edge."""
     if path.is_dir():
         files = sorted((file for file in path.iterdir() if file.suffix.lower() in MAPS), key=natural_key)
         if not files:
             raise ContractError(f"{path}: holds no depth map (.png or .npy)")
         return np.stack([_reduced(_read_map(file), max_side) for file in files])
-    arrays = load_arrays(path)
+    most = SMALL_FILE + BYTES_PER_PIXEL * info.n_frames * max(info.width * info.height, LARGEST_MAP)
+    arrays = load_arrays(path, most, only=("depth", "array"))
     depth = arrays.get("depth", arrays.get("array"))
     if depth is None or depth.ndim not in (3, 4):
         raise ContractError(f"{path}: has no depth of shape (N,h,w)")

@@ -16,7 +16,7 @@ import cv2
 import numpy as np
 from PIL import Image
 
-from lookback.array_files import read_arrays
+from lookback.array_files import BYTES_PER_PIXEL, SMALL_FILE, read_arrays
 from lookback.artifacts import Artifact, Masks, People, kind_of
 from lookback.artifacts.base import ArrayField, FactField
 from lookback.artifacts.masks import working_size
@@ -34,8 +34,6 @@ from lookback.paths import resolve
 from lookback.registry import Availability, backend
 
 PAGE = "docs/artifacts.md"
-SMALL_FILE = 64 << 20  # arrays that are not pictures
-BYTES_PER_PIXEL = 8  # the widest number type that masks or depth come in
 TITLES = {
     "clip": "Frame and caption vectors from a file",
     "faces": "Faces detected elsewhere, from a file",
@@ -59,7 +57,7 @@ def given_file(role: str, clip: Clip) -> Path | None:
 def read_given(role: str, path: Path, info: VideoInfo) -> Artifact | None:
     """The arrays of a role from a file. A ContractError says what is wrong with it. Depth is checked, and not returned."""
     if role == "depth":
-        frame_rows(len(read_depth(path, 1)), info, path)
+        frame_rows(len(read_depth(path, 1, info)), info, path, "maps")
         return None
     special = {"masks": _read_masks, "people": _read_people}
     try:

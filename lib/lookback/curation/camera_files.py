@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from lookback.artifacts import PoseTrack
+from lookback.artifacts.poses import MAPPED
 from lookback.backends.files import read_given
 from lookback.backends.pose.formats import read_poses
 from lookback.backends.pose.loading import UNKNOWN_FOV_DEG, load_arrays, need
@@ -118,6 +119,10 @@ def inspect_cameras(clip: Clip, facts: Facts, truth: Facts | None, findings: Fin
         if clip.target_poses:
             path = resolve(clip.target_poses)
             target = validate_poses(square(need(load_arrays(path), ("array", "c2w"), path), path), str(path))
+    for name, read in (("poses", own), ("gt_poses", ground)):
+        for note in (note for note in (read.notes if read else ()) if MAPPED in note):
+            breach = Breach(resolve(getattr(clip, name)), name, note, "the others are interpolated; estimate every frame")
+            findings.add(breach, name, item, kept=True, warning=True)
     if target is not None:
         _check_lengths(clip, len(target), facts, findings, item)
     _check_reference(clip, findings, item)

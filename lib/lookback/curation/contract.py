@@ -38,7 +38,7 @@ def validate(source: Source, metrics: Sequence[str] = (), filters: Filters | Non
 def violations_and_warnings(
     source: Source, metrics: Sequence[str] = (), filters: Filters | None = None, workers: int = 1
 ) -> tuple[list[Violation], list[Violation]]:
-    """The same, and a warning for each clip that is scored and lacks a part of its task."""
+    """The same, and what is scored though it lacks something: a part of the task, or the poses of some frames."""
     specs = [METRICS.get(name) for name in metrics]
     reading = apply_filters([read(source)], filters or Filters())[0]
     found = list(reading.violations)
@@ -54,7 +54,9 @@ def violations_and_warnings(
         found = [v for v in found if not v.concerns or v.concerns in fields]
         found += _needed(specs, clips, found)
     lines = {(violation.path, violation.field, violation.problem): violation for violation in reversed(found)}
-    return [lines[line] for line in sorted(lines)], [_short(clip) for clip in clips if clip.shortfall]
+    told = [lines[line] for line in sorted(lines)]
+    warnings = [each for each in told if each.warning] + [_short(clip) for clip in clips if clip.shortfall]
+    return [each for each in told if not each.warning], warnings
 
 
 def _short(clip: Clip) -> Violation:

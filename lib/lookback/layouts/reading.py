@@ -43,6 +43,7 @@ class Violation:
     concerns: str = ""  # the Clip field that cannot be used; empty: the whole clip cannot be used
     kept: bool = False  # the field stays in the clip, and the metric that reads it gives the same reason
     item: ClipRef = ClipRef()
+    warning: bool = False  # the clip is usable and scored; its numbers say so
 
     @property
     def line(self) -> str:
@@ -75,10 +76,12 @@ class Findings:
 
     violations: list[Violation] = field(default_factory=list)
 
-    def add(self, breach: Breach, concerns: str = "", item: ClipRef | None = None, kept: bool = False) -> None:
+    def add(
+        self, breach: Breach, concerns: str = "", item: ClipRef | None = None, kept: bool = False, warning: bool = False
+    ) -> None:
         place = portable(breach.path) if isinstance(breach.path, Path) else breach.path
         place, problem = _writable(place), _writable(breach.problem)
-        found = Violation(place, breach.field, problem, breach.remedy, breach.reason, concerns, kept, item or ClipRef())
+        found = Violation(place, breach.field, problem, breach.remedy, breach.reason, concerns, kept, item or ClipRef(), warning)
         if found not in self.violations[-50:]:  # one sample.json may serve six models: it is reported once
             self.violations.append(found)
 

@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 
 from lookback.artifacts import Artifact
+from lookback.artifacts.poses import MAPPED
 from lookback.clips import Clip
 from lookback.errors import NotScorable, Reason
 from lookback.paths import resolve
@@ -66,9 +67,9 @@ class Scored:
         return Scored([_checked(item) for item in self.items], [_checked(unit) for unit in self.units])
 
 
-def noted(item: Item, shortfall: str) -> Item:
-    """The item of a clip. Its detail begins with what the video lacks of its task, where there is a value to mislead."""
-    return replace(item, detail="; ".join(filter(None, [shortfall, item.detail]))) if item.value is not None else item
+def noted(item: Item, note: str) -> Item:
+    """The item with a note before its detail, where there is a value to mislead."""
+    return replace(item, detail="; ".join(filter(None, [note, item.detail]))) if item.value is not None else item
 
 
 Row = TypeVar("Row", Unit, Item)
@@ -162,7 +163,9 @@ class ScoringClip:
     def artifact(self, kind: type[A]) -> A:
         """The artifact of this kind, or NotScorable with the reason it is missing."""
         self.used.add(kind.role)
-        return kind.unpack(self.load_artifact(kind.role))
+        found = kind.unpack(self.load_artifact(kind.role))
+        self.shared["notes", kind.role] = "; ".join(note for note in getattr(found, "notes", ()) if MAPPED in note)
+        return found
 
     def backend(self, role: str) -> Any:
         """The role's backend itself, or NotScorable(backend_unavailable)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -209,7 +209,9 @@ def _stored(clip: _Prepared, scored: list[Scored]) -> ScoredClip:
     """Keep the new results, and give all of them as rows."""
     if clip.changed:
         scored = [missing(spec, Reason.INVALID_INPUT, clip.changed) for spec, *_ in clip.fresh]
-    for result, (spec, context, producer, inputs) in zip(scored, clip.fresh, strict=True):
+    for found, (spec, context, producer, inputs) in zip(scored, clip.fresh, strict=True):
+        notes = "; ".join(filter(None, (context.shared.get(("notes", role)) for role in sorted(context.used))))
+        result = replace(found, items=[noted(item, notes) for item in found.items])
         mendable = any(item.reason in MENDABLE for item in result.items)
         if not clip.changed and can_be_read(clip.task.clip) and not mendable:
             clip.store.save(producer, inputs, {}, asdict(result))

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from lookback.artifacts import PoseTrack
-from lookback.backends.pose.loading import frame_rows, quaternions, rescaled, track
+from lookback.backends.pose.loading import quaternions, rescaled, track
 from lookback.camera.poses import inverse
 from lookback.errors import ContractError
 from lookback.media import VideoInfo
@@ -23,7 +23,7 @@ def read_colmap(path: Path, info: VideoInfo) -> PoseTrack:
     w2c = np.tile(np.eye(4), (len(images), 1, 1))
     w2c[:, :3, :3] = quaternions(np.array([image[0][[1, 2, 3, 0]] for image in images]), path)
     w2c[:, :3, 3] = [image[0][4:7] for image in images]
-    index, notes = _frames([image[2] for image in images], info, path)
+    index, notes = _frames([image[2] for image in images], info)
     cameras = path.with_name("cameras.txt")
     intrinsics = None
     if cameras.is_file():
@@ -73,15 +73,15 @@ def _natural(name: str) -> list[tuple[int, str]]:
     return [(len(part.lstrip("0")), part.lstrip("0")) if place % 2 else (-1, part) for place, part in enumerate(parts)]
 
 
-def _frames(names: list[str], info: VideoInfo, path: Path) -> tuple[np.ndarray, tuple[str, ...]]:
-    """The frame of each image: the number in its name where all names are frame numbers, else as in every format."""
+def _frames(names: list[str], info: VideoInfo) -> tuple[np.ndarray | None, tuple[str, ...]]:
+    """The frame of each image: the number in its name where all names are frame numbers, else None, as in every format."""
     numbers = [re.findall(r"[0-9]{1,18}", Path(name).stem) for name in names]
     if len(names) < info.n_frames and all(numbers):
         index = np.array([int(found[-1]) for found in numbers])
         for first in (0, 1):
             if index.min() >= first and index.max() < info.n_frames + first and (np.diff(index) > 0).all():
                 return index - first, (f"frames taken from the image names, counted from {first}",)
-    return frame_rows(len(names), info, path)
+    return None, ()
 
 
 def _cameras(path: Path, info: VideoInfo) -> dict[int, np.ndarray]:

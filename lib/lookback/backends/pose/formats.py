@@ -10,7 +10,7 @@ import numpy as np
 
 from lookback.artifacts import PoseTrack
 from lookback.backends.pose.colmap import read_colmap
-from lookback.backends.pose.loading import load_arrays, load_rows, need, quaternions, rescaled, track
+from lookback.backends.pose.loading import ANY_LENGTH, load_arrays, load_rows, need, quaternions, rescaled, stated_frames, track
 from lookback.backends.pose.ue5 import read_ue5
 from lookback.camera.poses import inverse, square, validate_poses
 from lookback.errors import ContractError
@@ -148,11 +148,7 @@ def read_vipe(path: Path, info: VideoInfo) -> PoseTrack:
         return read_colmap(path, info)
     arrays = load_arrays(path)
     c2w = square(need(arrays, ("data",), path), path)
-    index = np.asarray(need(arrays, ("inds",), path)).astype(np.int64)
-    if len(index) != len(c2w) or (np.diff(index) <= 0).any() or index.min() < 0 or index.max() >= info.n_frames:
-        raise ContractError(
-            f"{path}: `inds` must be {len(c2w)} rising frame numbers below {info.n_frames}; it belongs to another video"
-        )
+    index = stated_frames(need(arrays, ("inds",), path), len(c2w), info, path, "inds")
     beside = path.parent.with_name("intrinsics") / path.name
     intrinsics = None
     if beside.is_file():
@@ -216,8 +212,9 @@ def read_poses(path: Path, format: str, info: VideoInfo) -> PoseTrack:
     if name not in FORMATS or not (start.isdecimal() or format == name):
         raise ContractError(f"{path}: pose format '{format}' is not known; use one of {', '.join(FORMATS)}")
     try:
-        found = FORMATS[name](path, info)
-        return _from_frame(found, int(start), path, info) if start else found
+        if not start:
+            return FORMATS[name](path, info)
+        return _from_frame(FORMATS[name](path, replace(info, n_frames=ANY_LENGTH)), int(start), path, info)
     except (ValueError, TypeError, IndexError, ArithmeticError) as error:  # arrays with a shape or type that no estimator writes
         message = " ".join(str(error).split())[:200]
         raise ContractError(f"{path}: does not hold poses as {format} writes them ({message}); estimate them again") from None

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from lookback.array_files import read_arrays
+from lookback.array_files import SMALL_FILE, array_names, read_arrays
 from lookback.artifacts import PoseTrack
 from lookback.artifacts.poses import MAPPED
 from lookback.camera.poses import validate_poses
@@ -15,13 +15,21 @@ from lookback.errors import ContractError
 from lookback.media import VideoInfo
 
 UNKNOWN_FOV_DEG = 60.0  # assumed horizontal field of view where a file carries no intrinsics
+ANY_LENGTH = 0  # frames of a video that is not compared with the file
 
 
-def load_arrays(path: Path) -> dict[str, np.ndarray]:
-    """The arrays of an .npz, or of an .npy under the name "array". Nothing is unpickled."""
+# Other arrays, such as depth and images, are only asked for their shape
+POSE_ARRAYS = (
+    *("array", "c2w", "cam_c2w", "camera_poses", "data", "extrinsic", "extrinsics", "inds", "poses"),
+    *("intrinsic", "intrinsics", "padded", "frame_index"),
+)
+
+
+def load_arrays(path: Path, most: int = SMALL_FILE, only: tuple[str, ...] = POSE_ARRAYS) -> dict[str, np.ndarray]:
+    """The arrays of an .npz, or of an .npy under the name "array". Nothing is unpickled; of pictures, only the shape is read."""
     if not path.is_file():
         raise ContractError(f"{path}: there is no such pose file; check the path in the dataset")
-    return read_arrays(path)
+    return read_arrays(path, most, only)
 
 
 def load_rows(path: Path, columns: int) -> np.ndarray:
@@ -105,18 +113,44 @@ def assumed_intrinsics(info: VideoInfo) -> np.ndarray:
     return np.array([[[focal, 0.0, info.width / 2.0], [0.0, focal, info.height / 2.0], [0.0, 0.0, 1.0]]])
 
 
-def frame_rows(n_poses: int, info: VideoInfo, path: Path) -> tuple[np.ndarray, tuple[str, ...]]:
-    """The video frame of each pose: one to one, or spread linearly from the first to the last frame when there are fewer poses."""
-    if n_poses == info.n_frames:
-        return np.arange(n_poses), ()
-    if n_poses > info.n_frames:
+def frame_rows(n: int, info: VideoInfo, path: Path, what: str = "poses") -> tuple[np.ndarray, tuple[str, ...]]:
+    """The video frame of each row: as the file's `frame_index` says, one to one, or every k-th frame where that gives as many rows.
+
+    n rows are those of every k-th frame when n = ceil(frames / k); where several k give n, the largest is meant. Any other number
+    is refused: a file that was cut short would be stretched over the whole video.
+    """
+    frames = info.n_frames
+    if "frame_index" in array_names(path):
+        index = stated_frames(load_arrays(path, only=("frame_index",))["frame_index"], n, info, path, "frame_index")
+        return index, mapped(index, info, what)
+    if n == frames or frames == ANY_LENGTH:
+        return np.arange(n), ()
+    if n > frames:
+        raise ContractError(f"{path}: has {n} {what} and the video only {frames} frames; they belong to different videos")
+    step = (frames - 1) // (n - 1) if n > 1 else 0
+    if not step or -(-frames // step) != n:
         raise ContractError(
-            f"{path}: has {n_poses} poses and the video only {info.n_frames} frames; they belong to different videos"
+            f"{path}: has {n} {what} for {frames} frames, which are not those of every k-th frame; export all of them, or say in "
+            "'frame_index' which frame each belongs to"
         )
-    if n_poses < 2:
-        raise ContractError(f"{path}: has one pose for {info.n_frames} frames; estimate the poses of more frames")
-    index = np.rint(np.linspace(0, info.n_frames - 1, n_poses)).astype(np.int64)
-    return index, (f"{n_poses} poses for {info.n_frames} frames: {MAPPED} from the first to the last frame",)
+    index = step * np.arange(n)
+    return index, mapped(index, info, what)
+
+
+def stated_frames(values: np.ndarray, n: int, info: VideoInfo, path: Path, name: str) -> np.ndarray:
+    """The frames of n rows as the file says them."""
+    index = values.astype(np.int64)
+    if index.shape != (n,) or (np.diff(index) <= 0).any() or index.min() < 0 or index.max() >= info.n_frames:
+        raise ContractError(f"{path}: `{name}` must be {n} rising frame numbers below {info.n_frames}; it belongs to another video")
+    return index
+
+
+def mapped(index: np.ndarray, info: VideoInfo, what: str = "poses") -> tuple[str, ...]:
+    """The note on rows that are fewer than the frames."""
+    if len(index) >= info.n_frames:
+        return ()
+    first = ", ".join(map(str, index[:3]))
+    return (f"{len(index)} {what} for {info.n_frames} frames: {MAPPED} {first} ... {index[-1]}",)
 
 
 def track(
@@ -131,8 +165,9 @@ def track(
     """The checked camera path. Pose files contain positions, so every row has a translation."""
     poses = validate_poses(c2w, str(path))
     if frame_index is None:
-        frame_index, mapped = frame_rows(len(poses), info, path)
-        notes = (*notes, *mapped)
+        frame_index, few = frame_rows(len(poses), info, path)
+    else:
+        few = mapped(frame_index, info)
     matrices = assumed_intrinsics(info) if intrinsics is None else intrinsics
     if len(matrices) not in (1, len(poses)):
         raise ContractError(f"{path}: has {len(poses)} poses and {len(matrices)} intrinsic matrices; they must be equally many")
@@ -144,5 +179,5 @@ def track(
         has_translation=np.ones(len(poses), bool),
         frame_index=frame_index,
         focal_source=source,
-        notes=notes,
+        notes=(*notes, *few),
     )

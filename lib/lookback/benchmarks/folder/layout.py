@@ -51,7 +51,10 @@ class Folder:
         root = Root.of(source.root)
         findings = Findings()
         depth = MAX_DEPTH if source.pattern is None or "**" in source.pattern else source.pattern.count("/") + 1  # of frame folders
-        candidates = [path for folder, files in walk(root, findings, depth) for path in _videos(root, folder, files)]
+        candidates = []
+        for folder, files in walk(root, findings, depth):
+            candidates += _videos(root, folder, files)
+            _check_names(root, folder, files, findings)
         pattern = source.pattern or _default_pattern(root, candidates)
         matcher = compile_pattern(pattern)
         reading = Reading("folder", violations=findings.violations)
@@ -113,6 +116,25 @@ def _videos(root: Root, folder: Path, files: list[Path]) -> list[Path]:
     videos = [path for path in files if is_video_file(path)]
     frames = folder != root.path and any(path.suffix.lower() in FRAME_SUFFIXES for path in files)
     return [*videos, *([folder] if frames and not videos else [])]
+
+
+def _check_names(root: Root, folder: Path, files: list[Path], findings: Findings) -> None:
+    """A violation for what looks like a video and is none by its name or content, so that it is not left out without a word."""
+    if folder != root.path and is_video_file(folder) and not entries(folder):
+        findings.add(Breach(folder, "video", "is a folder named as a video, with no frames", "put its frames there"))
+    for path in files:
+        if not is_video_file(path) and path.suffix.lower() not in FRAME_SUFFIXES and _begins_as_video(path):
+            findings.add(Breach(path, "video", f"is a video whose name ends with '{path.suffix}'", "correct its name"))
+
+
+def _begins_as_video(path: Path) -> bool:
+    """MP4 and MOV, Matroska and WebM, AVI."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(12)
+    except OSError:
+        return False
+    return start[4:8] == b"ftyp" or start[:4] == b"\x1aE\xdf\xa3" or (start[:4] == b"RIFF" and start[8:] == b"AVI ")
 
 
 def _default_pattern(root: Root, candidates: list[Path]) -> str:

@@ -12,6 +12,7 @@ from lookback.layouts.documents import read_rows
 from lookback.layouts.reading import Breach, Findings
 
 FILE = "models.csv"
+HIGHEST_RATE = 100_000  # frames a second; no camera that films a scene is faster
 FEWEST_SCENES = 2  # a name is a model when it stands behind at least this many scenes
 
 
@@ -61,6 +62,8 @@ def listed_names(root: Path, videos: Iterable[Path], findings: Findings) -> dict
                     remedy = f"write the path of one of them, such as {sorted(meant)[0]}"
                     raise Breach(where, "file", f"'{file}' is the name of {len(meant)} videos", remedy)
                 video = by_path[meant[0]]
+                if video in found:
+                    raise Breach(where, "file", f"'{file}' occurs a second time", "keep one row per video")
                 scene = row.get("scene") or video.stem.removesuffix(f"_{model}")
                 found[video] = Named(scene, model, row.get("subject") or "")
                 with findings.guard("fps"):
@@ -74,6 +77,6 @@ def _rate(text: str, where: str) -> float | None:
         rate = float(text) if text else None
     except ValueError:
         rate = math.nan
-    if rate is not None and not 0 < rate < math.inf:
-        raise Breach(where, "fps", f"is '{text}'", "write a number above 0, the frames a second")
+    if rate is not None and not 0 < rate <= HIGHEST_RATE:
+        raise Breach(where, "fps", f"is '{text}'", f"write the frames a second, a number above 0 and up to {HIGHEST_RATE:,}")
     return rate

@@ -72,9 +72,15 @@ def read_metadata(places: list[Path], findings: Findings) -> dict[str, dict[str,
         if path is None:
             continue
         with findings.guard("prompt"):
-            for where, row in read_rows(path):
+            rows = read_rows(path)
+            if rows and "prompt" not in rows[0][1]:
+                raise Breach(path, "prompt", "has no column prompt", "name the column of the prompts so", Reason.MISSING_INPUT)
+            for where, row in rows:
                 with findings.guard("prompt"):
-                    found[_metadata_clip(setting, row, where)] = {
+                    clip = _metadata_clip(setting, row, where)
+                    if clip in found:
+                        raise Breach(where, "video_id", f"'{clip}' occurs a second time", "keep one row per clip")
+                    found[clip] = {
                         "object_name": row.get("subject", ""),
                         "prompt": row.get("prompt", ""),
                     }
