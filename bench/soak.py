@@ -1,11 +1,16 @@
 """Kill every stage at random points, kill its workers, fill its disk; in the end hold all files to those of an undisturbed run.
 
     python bench/soak.py [--kills 56] [--worker-kills 8] [--full-disks 16] [--seed 0] [--log outputs/soak.log]
+    python bench/soak.py --minutes 60 [--commands eval report] [--seed 0] [--log outputs/soak.log]
 
 A small demo world goes through all stages once undisturbed. Then every stage is started over and over: it meets a full disk and
 must end in one sentence; it loses a worker process and must go on; it is killed with its whole process group after a random share
 of the time it took. A stage that finishes before its kill came is emptied and starts again. The last start of a stage is left to
 finish from what the others left. In the end every table and figure is compared with the undisturbed run's, byte by byte.
+
+With `--minutes`, the commands `eval` and `report` themselves are disturbed for so long, in turn: Ctrl-C, SIGTERM, kills of the
+process, of its group and of a worker, and files that cannot grow. A stopped command must end in 3 s with its sentence. After a few
+of these the command is left to finish, its outputs are compared with the undisturbed run's, and it starts anew.
 
 The full disk is a small file system of its own where this user may mount one, else a limit on the size of every file.
 """
@@ -13,6 +18,7 @@ The full disk is a small file system of its own where this user may mount one, e
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import resource
 import shutil
@@ -22,7 +28,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TextIO
@@ -30,6 +36,7 @@ from typing import TextIO
 import numpy as np
 import psutil
 from lookback import stages
+from lookback.media import encode
 from lookback.params import RunParams, load_run
 from lookback.pipeline import STAGES
 from lookback.pipeline.dag import Stage
@@ -50,6 +57,11 @@ LONGEST_S = 600
 TRIES = 20
 DISK_BYTES = 256 * 2**20
 LIMITED_BYTES = 600  # of a file, where there is no disk to fill
+ENDS_WITHIN_S = 3.0
+STRIKES = {"Ctrl-C": 130, "SIGTERM": 143, "kill": -9, "kill of the group": -9, "kill of a worker": 0, "full disk": 1}  # exit codes
+QUICK = "folder.steady_light,folder.cuts,folder.camera_turn"
+FEW = 4  # at most so many disturb one run of a command
+CRASHED = ("Traceback", "Fatal Python error")
 
 
 def main() -> int:
@@ -57,6 +69,8 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=56)
     parser.add_argument("--worker-kills", type=int, default=8)
     parser.add_argument("--full-disks", type=int, default=16)
+    parser.add_argument("--minutes", type=float, default=0.0)
+    parser.add_argument("--commands", nargs="+", choices=("eval", "report"), default=["eval", "report"])
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--log", type=Path)
@@ -65,6 +79,12 @@ def main() -> int:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         disk = stack.enter_context(SmallDisk(scratch / "disk"))
         log = stack.enter_context(arguments.log.open("w")) if arguments.log else None
+        if arguments.minutes:
+            return (
+                0
+                if disturb_commands(scratch, np.random.default_rng(arguments.seed), arguments.minutes, arguments.commands, log)
+                else 1
+            )
         params = load_run("demo", [*SMALL, "run=soak", f"output={disk.folder / 'run'}", f"workers={arguments.workers}"])
         soak = Soak(params, disk, np.random.default_rng(arguments.seed), log)
         soak.undisturbed()
@@ -223,9 +243,127 @@ class Soak:
         return os.waitpid(child, 0)[1]
 
     def say(self, line: str) -> None:
-        print(line, flush=True)
-        if self.log:
-            print(line, file=self.log, flush=True)
+        say(line, self.log)
+
+
+class Command:
+    """A command that is disturbed again and again. Its outputs are compared each time it was left to finish."""
+
+    def __init__(self, words: Sequence[str], output: Path, random: np.random.Generator):
+        self.words, self.output, self.random = words, output, random
+        self.reference = output.with_name(f"{output.name}-undisturbed")
+        self.counted: Counter[str] = Counter()
+        self.problems: list[str] = []
+        self.slowest = 0.0
+        started = time.monotonic()
+        self._end(self._start(), {0}, "no disturbance")
+        self.seconds = time.monotonic() - started
+        print(f"{self.words[0]}: undisturbed in {self.seconds:.0f} s", flush=True)
+        output.rename(self.reference)
+
+    def disturbed_once(self) -> None:
+        """A few disturbances, then the run is left to finish and compared."""
+        for what in self.random.choice(list(STRIKES), int(self.random.integers(1, FEW + 1))):
+            self._disturb(str(what))
+        self._end(self._start(), {0}, "the last start")
+        self.problems += [f"differs: {name}" for name in compare(self.reference, self.output)]
+        self.problems += [f"left behind: {path}" for path in self.output.rglob("*") if LEFT.match(path.name)]
+        self.counted["comparisons"] += 1
+        shutil.rmtree(self.output)
+
+    def _disturb(self, what: str) -> None:
+        process = self._start(LIMITED_BYTES if what == "full disk" else 0)
+        struck = time.monotonic()
+        if what != "full disk":
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(float(self.random.uniform(0, self.seconds)))
+            struck = time.monotonic()
+            with suppress(ProcessLookupError, IndexError):
+                if what == "kill of a worker":
+                    _workers(process.pid)[0].kill()
+                elif what in ("Ctrl-C", "kill of the group"):
+                    os.killpg(process.pid, signal.SIGINT if what == "Ctrl-C" else signal.SIGKILL)
+                else:
+                    process.send_signal(signal.SIGTERM if what == "SIGTERM" else signal.SIGKILL)
+        self._end(process, {0, STRIKES[what]}, what)
+        took = time.monotonic() - struck
+        if process.returncode in (STRIKES["Ctrl-C"], STRIKES["SIGTERM"]):
+            self.slowest = max(self.slowest, took)
+            if took > ENDS_WITHIN_S:
+                self.problems.append(f"{what}: ended after {took:.1f} s")
+        self.counted[what if process.returncode == STRIKES[what] else f"{what} too late"] += 1
+        print(f"{self.words[0]}: {what}, exit code {process.returncode} after {took:.1f} s", flush=True)
+
+    def _start(self, largest_file: int = 0) -> subprocess.Popen[str]:
+        def limited() -> None:
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in what was started in the background
+            if largest_file:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, resource.RLIM_INFINITY))
+
+        call = [sys.executable, "-m", "lookback", *self.words]
+        return subprocess.Popen(
+            call, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=limited
+        )
+
+    def _end(self, process: subprocess.Popen[str], codes: set[int], what: str) -> None:
+        try:
+            _, said = process.communicate(timeout=LONGEST_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            said = process.communicate()[1] + "\nit hung"
+        odd = process.returncode not in codes or any(word in said for word in CRASHED)
+        silent = process.returncode in (STRIKES["Ctrl-C"], STRIKES["SIGTERM"]) and "lookback: stopped" not in said
+        if odd or silent:
+            self.problems.append(f"{what}: exit code {process.returncode}; {said[-600:]}")
+
+
+def disturb_commands(folder: Path, random: np.random.Generator, minutes: float, names: Sequence[str], log: TextIO | None) -> bool:
+    """Disturb the commands for so long; whether all held, said in a line per command."""
+    (folder / "clips" / "model").mkdir(parents=True)
+    for number in range(4):
+        frames = random.integers(0, 255, (4, 6, 3)).astype(np.uint8).repeat(24, 0).repeat(32, 1)
+        encode(
+            folder / "clips" / "model" / f"clip{number}.mp4", np.stack([np.roll(frames, 2 * step, 1) for step in range(16)]), 8.0
+        )
+    params = {"output": str(folder / "report"), "workers": 2, "curation": {"sources": [{"root": str(folder / "clips")}]}}
+    params |= {"scoring": {"metrics": QUICK.split(",")}}
+    (folder / "soak.yaml").write_text(json.dumps(params))
+    calls = {
+        "eval": [
+            "eval",
+            str(folder / "clips"),
+            "--layout",
+            "folder",
+            "--output",
+            str(folder / "eval"),
+            "--workers",
+            "2",
+            "--metrics",
+            QUICK,
+        ],
+        "report": ["report", "--run", str(folder / "soak.yaml")],
+    }
+    until = time.monotonic() + 60 * minutes
+    commands: dict[str, Command] = {}
+    while time.monotonic() < until:
+        for name in names:
+            if name not in commands:
+                commands[name] = Command(calls[name], folder / name, random)
+            if time.monotonic() < until:
+                commands[name].disturbed_once()
+            say(f"{name}: {dict(commands[name].counted)} so far, problems: {len(commands[name].problems)}", log)
+    for name, command in commands.items():
+        for problem in command.problems:
+            say(f"{name}: {problem}", log)
+        slowest = f"slowest end after Ctrl-C or SIGTERM: {command.slowest:.1f} s"
+        say(f"{name}: {dict(command.counted)}, {slowest}, problems: {len(command.problems)}", log)
+    return not any(command.problems for command in commands.values())
+
+
+def say(line: str, log: TextIO | None) -> None:
+    print(line, flush=True)
+    if log:
+        print(line, file=log, flush=True)
 
 
 def _share(count: int, stage: Stage, among: list[Stage] | tuple[Stage, ...]) -> int:
@@ -302,7 +440,7 @@ def empty(stage: Stage, params: RunParams) -> None:
 
 def outputs(folder: Path) -> dict[str, Path]:
     """What a run is there for: its tables and figures. The page is made of these; it also shows how long the metrics took."""
-    found = [*(folder / "tables").rglob("*"), *(folder / "figures").rglob("*")]
+    found = [path for part in ("tables", "figures", "metrics") for path in (folder / part).rglob("*")]
     files = {path.relative_to(folder).as_posix(): path for path in sorted(found) if path.is_file()}
     return {name: path for name, path in files.items() if not path.name.startswith(".") and not name.startswith(WITH_TIMES)}
 
