@@ -195,6 +195,8 @@ def share_cores(threads: int) -> None:
 
 def _start(workers: int, started: Any) -> None:
     global _number
+    # again: multiprocessing lets interrupts through where it has to start its resource tracker anew
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     with started.get_lock():
         _number, started.value = started.value, started.value + 1
     share_cores(max(1, cores() // workers))
