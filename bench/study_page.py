@@ -17,7 +17,7 @@ ABOUT = {
     "The claim of the model-level ranking is the reading between models.",
     "models, compared pairs": "All differences between models, corrected by Holm. *False*: a study with any false difference. "
     "*Found*: the share of true differences that are told. Verdicts are those of the log strengths; "
-    "win ratios stand beside them with an interval and make no claim.",
+    "win ratios are reported with an interval and make no claim.",
     "models, rated clips": "The same for mean ratings.",
     "agreement among people": "*False* and *found* are about the claim that people agree more than by chance, which is made by "
     "Krippendorff's alpha alone.",

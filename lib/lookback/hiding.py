@@ -108,7 +108,7 @@ def judge_key() -> str:
 def using_judge_key(key: str) -> Iterator[None]:
     """While this lasts, `key` is the judge's key; nothing changes where it is empty.
 
-    It stands in the environment, where worker processes find it and `hide` knows it.
+    It is kept in the environment, where worker processes find it and `hide` knows it.
     """
     name, before = KEY_VARIABLES[0], os.environ.get(KEY_VARIABLES[0])
     if key:

@@ -1,7 +1,7 @@
 """Models compared by people's votes alone: a ranking with ties, and every difference with its interval.
 
 One scale makes the verdicts: log strengths from every vote for preferences, mean ratings for ratings of clips. Win ratios of the
-labels stand beside the strengths; they decide only where strengths do not exist.
+labels are shown with the strengths and decide only where strengths do not exist.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ def _statistics(plan: Plan, kinds: set[str], study: Analysis) -> str:
     if "bridge" in study.tables:
         parts.append(f"Differences of scores are compared with preferences by {_association(plan)}.")
     if "rating_metric" in study.tables:
-        parts.append(f"The metric is compared with mean ratings by {_association(plan)}; Kendall's tau-b stands beside it.")
+        parts.append(f"The metric is compared with mean ratings by {_association(plan)}; Kendall's tau-b is reported as well.")
     if "trigger" in study.tables:
         parts.append("The judge is compared with the majority by accuracy, precision, recall, specificity, Cohen's kappa and AC1.")
     correction = (
@@ -119,7 +119,7 @@ def _association(plan: Plan) -> str:
 
 WHY = {
     "AC1": "AC1 for how uniform the answers are; alpha for whether annotators agree more than by chance.",
-    "AC2": "AC2 with ordinal weights for ratings, because near answers agree in part; ICC(2,1) and ordinal alpha stand beside it.",
+    "AC2": "AC2 with ordinal weights for ratings, because near answers agree in part; ICC(2,1) and ordinal alpha are reported too.",
 }
 
 

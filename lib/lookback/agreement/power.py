@@ -44,7 +44,7 @@ def power_lines(found: Power, share: float, plan: Plan) -> list[str]:
         f"  labels  {_labels(found)}",
         f"Power of the test that the analysis makes, two-sided at level {rules.level:g}{_looks(plan)}:",
         f"the difference of two log strengths, from every vote, errors by {units}; where strengths do not exist",
-        f"(somebody won everything), that of win ratios. Win ratios alone stand beside it{aside}.",
+        f"(somebody won everything), that of win ratios. The second column is for win ratios alone{aside}.",
         f"{study.studies} simulated studies a row:",
         "                                 log strengths          win ratios of labels",
         f"  share of votes   win ratio   one pair   {f'all {study.comparisons}':>8}   one pair   {f'all {study.comparisons}':>8}",

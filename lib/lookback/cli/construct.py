@@ -22,7 +22,7 @@ def construct(
     vlm_judge: Annotated[str, typer.Option(help="A judge that looks at frames: one of {looking}.")] = "openai",
     vlm_model: Annotated[str, typer.Option(envvar="MBENCH_VLM_MODEL")] = "",
     vlm_base_url: Annotated[
-        str, typer.Option(help="The server's address; $LOOKBACK_JUDGE_URL or $MBENCH_VLM_BASE_URL when left out.")
+        str, typer.Option(help="The server's address. Default: $LOOKBACK_JUDGE_URL, then $MBENCH_VLM_BASE_URL.")
     ] = "",
     n_frames: Annotated[int, typer.Option(help="Frames shown per video.")] = 8,
     max_calls: Annotated[int, typer.Option(help="Stop after this many calls; 0 means no limit.")] = 0,

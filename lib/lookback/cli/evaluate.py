@@ -72,7 +72,7 @@ def evaluate(
         str, typer.Option(help="One of {judges} (openai-compatible means openai); nobody judges when left out.")
     ] = "",
     vlm_base_url: Annotated[
-        str, typer.Option(help="The server's address; $LOOKBACK_JUDGE_URL or $MBENCH_VLM_BASE_URL when left out.")
+        str, typer.Option(help="The server's address. Default: $LOOKBACK_JUDGE_URL, then $MBENCH_VLM_BASE_URL.")
     ] = "",
     vlm_api_key: Annotated[
         str,

@@ -1,7 +1,7 @@
 """Davidson's strengths of many simulated studies at once: the test of `comparisons.strength_comparisons` between two models.
 
 All studies compare the same pairs of models and are fitted together from counts of outcomes. Every step is that of `strengths`:
-results alone decide whether a fit exists, Newton's steps are damped alike, and one step leads to the fit without a cluster.
+results alone decide whether a fit exists, Newton's steps are damped alike, and one step gives the fit without a cluster.
 """
 
 from __future__ import annotations
