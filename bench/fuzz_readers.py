@@ -25,8 +25,9 @@ from lookback.camera import inverse, preset
 from lookback.checkpoints import read_curve
 from lookback.clips import Clip
 from lookback.conditions.build import Line, file_name, read_condition, read_conditions
-from lookback.conditions.interface import read_interface
+from lookback.conditions.interface import Interface, read_interface
 from lookback.conditions.plans import read_plan
+from lookback.conditions.records import RecordFiles
 from lookback.curation.contract import validate
 from lookback.desk.settings import load_settings
 from lookback.errors import ContractError
@@ -229,9 +230,14 @@ def datasets(folder: Path, check: Callable[[Source], object]) -> Iterator[Reader
         yield Reader(f"folder {name}", root / "flat" / name, partial(check, Source(root=str(root / "flat"), layout="folder")))
     interface = read_interface("text")
     for name, file in RECORDS.items():
-        files, place = BENCHMARKS.get(name).records(), root / file.partition("/")[0]
-        path = next(place.rglob(file.rpartition("/")[2]))
-        yield Reader(f"records {name}", path, lambda files=files, place=place: list(files.read(place, interface, ())))
+        records, home = BENCHMARKS.get(name).records(), root / file.partition("/")[0]
+        path = next(home.rglob(file.rpartition("/")[2]))
+        yield Reader(f"records {name}", path, partial(records_read, records, home, interface))
+
+
+def records_read(records: RecordFiles | None, place: Path, interface: Interface) -> object:
+    assert records is not None
+    return list(records.read(place, interface, ()))
 
 
 def strict(source: Source) -> None:
@@ -241,7 +247,11 @@ def strict(source: Source) -> None:
 
 
 def settings(folder: Path) -> Iterator[Reader]:
-    parameters = ("demo.yaml", lambda path: load_run(str(path))), ("agreement.yaml", load_plan), ("weights.lock.yaml", read_lock)
+    parameters: list[tuple[str, Callable[[Path], object]]] = [
+        ("demo.yaml", lambda path: load_run(str(path))),
+        ("agreement.yaml", load_plan),
+        ("weights.lock.yaml", read_lock),
+    ]
     for name, read in parameters:
         path = folder / name
         path.write_bytes((project_root() / "params" / name).read_bytes())
@@ -264,12 +274,12 @@ def settings(folder: Path) -> Iterator[Reader]:
         module, _, name = package.partition("/")
         path = folder / name
         path.write_bytes((project_root() / "lib" / module.replace(".", "/") / name).read_bytes())
-        read = (
-            (lambda path: read_tables(path.read_text(errors="replace"), "x"))
-            if name == "tables.yaml"
-            else (lambda path: read_interface(str(path)))
-        )
-        yield Reader(f"settings {name}", path, partial(read, path))
+        tables = name == "tables.yaml"
+        yield Reader(f"settings {name}", path, partial(published_read, path) if tables else partial(read_interface, str(path)))
+
+
+def published_read(path: Path) -> object:
+    return read_tables(path.read_text(errors="replace"), "x")
 
 
 def conditions(folder: Path) -> Iterator[Reader]:
