@@ -84,13 +84,13 @@ def main() -> int:
         return not disturb([MADE[name](folder / name, random, log) for name in arguments.commands], until)
 
 
-def disturb(disturbed: Sequence[Disturbed], until: float) -> bool:
+def disturb(disturbed: Sequence[Command | Desk], until: float) -> bool:
     """Disturb all until then, each for about as long; whether all held, said in a line for each."""
-    seconds: Counter[Disturbed] = Counter()
+    seconds = dict.fromkeys(disturbed, 0.0)
     while (now := time.monotonic()) < until:
-        each = min(disturbed, key=lambda each: seconds[each])
+        each = min(disturbed, key=seconds.__getitem__)
         each.disturbed_once()
-        seconds[each] += time.monotonic() - now  # type: ignore[assignment]
+        seconds[each] += time.monotonic() - now
     for each in disturbed:
         each.say(f"{dict(each.counted)}, slowest end after Ctrl-C or SIGTERM: {each.slowest:.1f} s, problems: {len(each.problems)}")
         each.close()
@@ -107,10 +107,6 @@ class Disturbed:
         self.slowest = 0.0
         folder.mkdir()
 
-    def disturbed_once(self) -> None:
-        """A few disturbances, then the rest undisturbed, and a comparison."""
-        raise NotImplementedError
-
     def compared(self) -> None:
         self.counted["comparisons"] += 1
         self.say(f"{dict(self.counted)} so far, problems: {len(self.problems)}")
@@ -119,8 +115,8 @@ class Disturbed:
         """Stop what serves the command."""
 
     def say(self, line: str) -> None:
-        for stream in (sys.stdout, self.log):
-            print(f"{time.strftime('%H:%M:%S')} {self.folder.name}: {line}", file=stream, flush=True) if stream else None
+        for stream in filter(None, (sys.stdout, self.log)):
+            print(f"{time.strftime('%H:%M:%S')} {self.folder.name}: {line}", file=stream, flush=True)
 
     def problem(self, line: str) -> None:
         self.problems.append(line)
@@ -193,6 +189,7 @@ class Command(Disturbed):
         self.ended(self.start(self.words), {0}, what)
 
     def disturbed_once(self) -> None:
+        """A few disturbances, then the rest undisturbed, and a comparison."""
         for what in map(str, self.random.choice(self.strikes, int(self.random.integers(1, FEW + 1)))):
             self.strike(what)
         self.finish("the last start")
@@ -208,8 +205,7 @@ class Command(Disturbed):
         process = self.start(self.words, what == "full disk")
         if what != "full disk":
             with suppress(subprocess.TimeoutExpired):
-                process.wait(float(self.random.uniform(0, self.seconds)))
-                self.seconds *= 0.9  # it was over before: the machine is less busy, or much was done already
+                process.wait(self.seconds * self.random.uniform() ** 2)  # often early: later starts find much done already
         self.struck(process, what)
 
     def interrupted(self, tries: int) -> bool:
@@ -401,7 +397,7 @@ class Rater:
         return {}
 
 
-MADE: dict[str, type[Disturbed]] = {"eval": Eval, "report": Report, "desk": Desk, "judge": Judge}
+MADE: dict[str, type[Command | Desk]] = {"eval": Eval, "report": Report, "desk": Desk, "judge": Judge}
 
 
 def write_clips(folder: Path, random: np.random.Generator) -> None:
