@@ -63,7 +63,7 @@ FEW = 4  # at most so many disturb one run of a command
 CRASHED = ("Traceback", "Fatal Python error")
 RATERS = ("ann", "bob", "cat")
 PAUSE_S = 0.3  # of a rater between two votes
-BUSY = 0.5  # the share of the command's time in which its workers are surely busy
+BUSY_S = 12.0  # after their start, workers are surely busy for so long
 
 
 def main() -> int:
@@ -217,7 +217,7 @@ class Command(Disturbed):
             while process.poll() is None and len(workers_of(process.pid)) < 2:
                 time.sleep(0.02)
             with suppress(subprocess.TimeoutExpired):
-                process.wait(float(self.random.uniform(0, BUSY * self.seconds)))
+                process.wait(float(self.random.uniform(0, BUSY_S)))
             before, self.slowest = self.counted["Ctrl-C"], 0.0
             self.struck(process, "Ctrl-C")
             seconds += [self.slowest] * (self.counted["Ctrl-C"] - before)
