@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -65,7 +66,7 @@ def track(
         bar.set_postfix_str(words, refresh=True)
         _report(what, done, total, unit, (time.monotonic() - started) / done if done else 0.0, words)
 
-    looks = {"desc": what, "total": total, "unit": unit, "dynamic_ncols": True, "disable": unattended or hidden}
+    looks = {"file": _Screen(), "desc": what, "total": total, "unit": unit, "dynamic_ncols": True, "disable": unattended or hidden}
     with tqdm(items, mininterval=SHOW_EVERY_S, **looks) as bar, _told_from_inside(show, note):
         for item in bar:
             done += 1
@@ -73,6 +74,24 @@ def track(
     _report(what, total or 0, total, unit, 0.0, "")
     if unattended and done:
         say(f"{what}: {done} {unit}{'s' * (done > 1)} in {time.monotonic() - started:.0f} s")
+
+
+class _Screen:
+    """Standard error, which may be closed. A bar that cannot be drawn would keep its lock, and all others would wait for ever."""
+
+    def __init__(self) -> None:
+        self._stream = sys.stderr
+
+    def write(self, text: str) -> None:
+        with suppress(OSError):
+            self._stream.write(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 def inside(what: str, done: int, total: int) -> None:

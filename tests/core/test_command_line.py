@@ -73,6 +73,22 @@ main()
             assert time.monotonic() - signalled < 4
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_in_the_last_moment_of_a_command_does_not_change_how_it_ended(number: signal.Signals):
+    code = f"""
+import os, sys
+class Last:
+    def __del__(self, kill=os.kill, process=os.getpid()):
+        kill(process, {number:d})
+last = Last()
+from lookback.cli import main
+sys.argv = ["lookback", "--version"]
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=HUNG_S, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_the_entry_point_imports_nothing_heavy():
     code = (
         "import sys, lookback.cli; print(*sorted({name.partition('.')[0] for name in sys.modules} & {'typer', 'numpy', 'pandas'}))"

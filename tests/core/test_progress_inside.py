@@ -1,13 +1,14 @@
 """Progress inside an item: a worker tells it, the bar's file shows it."""
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 from threading import Barrier, Thread
 
 from lookback.progress import inside, read_progress, say, silenced, track
 from lookback.workers import run_tasks
-from time_limits import wait_until
+from time_limits import HUNG_S, wait_until
 
 
 def _seen(task):
@@ -31,6 +32,23 @@ def test_what_a_worker_process_tells_is_shown_before_the_item_is_done(tmp_path, 
     assert len(list(track(tasks(), "scoring", total=2))) == 2
     assert "frame of" in seen[0] and seen[0].startswith("scoring: 0/2 clips")
     assert "LOOKBACK_PROGRESS_INSIDE" not in os.environ
+
+
+def test_work_goes_on_when_nobody_reads_its_bar_any_more():
+    """The window was closed, or `2>&1 | head` has read enough."""
+    code = """
+import time
+from lookback import progress
+progress.SHOW_EVERY_S = 0.01
+for _ in progress.track(range(3), "work", note=lambda: "a note"):
+    time.sleep(0.2)
+print("done")
+"""
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=write, timeout=HUNG_S, check=False)
+    os.close(write)
+    assert done.stdout == b"done\n"
 
 
 def test_outside_a_bar_nothing_is_told(capfd):

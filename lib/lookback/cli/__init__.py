@@ -25,6 +25,7 @@ SENTENCE = "lookback: stopped; finished work is kept, the same command goes on f
 def main() -> None:
     """Run the command line. Errors become sentences and exit codes here and nowhere else."""
     _on_signals(_leave)
+    atexit.register(_on_signals, signal.SIG_IGN)  # runs last: Python's own handlers would then replace the exit code
     from lookback.cli.app import app
     from lookback.errors import FULL_DISK, LookbackError
     from lookback.extras import why_not_imported
@@ -69,7 +70,7 @@ _came: int = signal.SIGINT
 _told = False
 
 
-def _on_signals(handler: Callable[[int, FrameType | None], None]) -> None:
+def _on_signals(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:
     for number in SIGNALS:
         signal.signal(number, handler)
 
