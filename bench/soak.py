@@ -1,441 +1,454 @@
-"""Kill every stage at random points, kill its workers, fill its disk; in the end hold all files to those of an undisturbed run.
+"""Disturb commands and servers at random for so long; what they leave in the end must be what an undisturbed run leaves.
 
-    python bench/soak.py [--kills 56] [--worker-kills 8] [--full-disks 16] [--seed 0] [--log outputs/soak.log]
-    python bench/soak.py --minutes 60 [--commands eval report] [--seed 0] [--log outputs/soak.log]
+    python bench/soak.py --minutes 60 [--commands eval report desk judge] [--seed 0] [--log outputs/soak.log]
+    python bench/soak.py --ctrl-c 50 [--log outputs/ctrl-c.log]
 
-A small demo world goes through all stages once undisturbed. Then every stage is started over and over: it meets a full disk and
-must end in one sentence; it loses a worker process and must go on; it is killed with its whole process group after a random share
-of the time it took. A stage that finishes before its kill came is emptied and starts again. The last start of a stage is left to
-finish from what the others left. In the end every table and figure is compared with the undisturbed run's, byte by byte.
+`eval` and `report` are stopped (Ctrl-C, SIGTERM), killed (the process, its group, one of its workers) and started with files that
+cannot grow. A stopped command must end in 3 s with its sentence. After a few of these it is left to finish, and its tables, figures
+and metrics are compared with the undisturbed run's, byte by byte. `judge` is an eval that asks a chat server, which is also killed
+and started again. `desk` is the server of a study: three raters vote over HTTP while it is disturbed and started again on the same
+files and port. Every vote that it acknowledged must be stored once, and the exported votes must be those of an undisturbed study.
 
-With `--minutes`, the commands `eval` and `report` themselves are disturbed for so long, in turn: Ctrl-C, SIGTERM, kills of the
-process, of its group and of a worker, and files that cannot grow. A stopped command must end in 3 s with its sentence. After a few
-of these the command is left to finish, its outputs are compared with the undisturbed run's, and it starts anew.
-
-The full disk is a small file system of its own where this user may mount one, else a limit on the size of every file.
+With `--ctrl-c`, an eval on two busy workers gets so many Ctrl-C's; the seconds until it has ended are printed.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
+import multiprocessing
 import os
 import resource
 import shutil
 import signal
+import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import ExitStack, closing, suppress
+from http.client import HTTPException
+from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import TextIO
+from types import SimpleNamespace
+from typing import Any, TextIO
+from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
+import pandas as pd
 import psutil
-from lookback import stages
 from lookback.media import encode
-from lookback.params import RunParams, load_run
-from lookback.pipeline import STAGES
-from lookback.pipeline.dag import Stage
-from lookback.pipeline.lock import run_lock
 from lookback.scratch import LEFT
 
-SMALL = [
-    "curation.world.scale=0.05",
-    "curation.world.width=160",
-    "curation.world.height=96",
-    "curation.filters.limit=4",
-    "audit.clips=1",
-    "audit.benchmarks=[wrbench]",
-]
+sys.path.extend(str(Path(__file__).resolve().parents[1] / "tests" / part) for part in ("", "judging", "layouts", "desk"))
+from chat_server import ChatServer, Sent, completion
+from layout_data import mbench
+from visitor import Visitor
+
 WITH_TIMES = ("tables/judging/cost",)  # how long a judge took is no result
-POOLED = ("extraction", "scoring")  # stages with a pool of workers over clips
-LONGEST_S = 600
-TRIES = 20
-DISK_BYTES = 256 * 2**20
-LIMITED_BYTES = 600  # of a file, where there is no disk to fill
+LONGEST_S = 1800
 ENDS_WITHIN_S = 3.0
 STRIKES = {"Ctrl-C": 130, "SIGTERM": 143, "kill": -9, "kill of the group": -9, "kill of a worker": 0, "full disk": 1}  # exit codes
+STOPPED = (130, 143)
+SMALLEST, LARGEST = 600, 60_000  # bytes that a file may have on a disk that counts as full
 QUICK = "folder.steady_light,folder.cuts,folder.camera_turn"
+JUDGED = "mbencht.causal.state_progress,mbencht.causal.progress_correctness"
 FEW = 4  # at most so many disturb one run of a command
 CRASHED = ("Traceback", "Fatal Python error")
+RATERS = ("ann", "bob", "cat")
+PAUSE_S = 0.3  # of a rater between two votes
+BUSY = 0.5  # the share of the command's time in which its workers are surely busy
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kills", type=int, default=56)
-    parser.add_argument("--worker-kills", type=int, default=8)
-    parser.add_argument("--full-disks", type=int, default=16)
-    parser.add_argument("--minutes", type=float, default=0.0)
-    parser.add_argument("--commands", nargs="+", choices=("eval", "report"), default=["eval", "report"])
+    parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--commands", nargs="+", choices=list(MADE), default=list(MADE))
+    parser.add_argument("--ctrl-c", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--log", type=Path)
     arguments = parser.parse_args()
     with ExitStack() as stack:
-        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        disk = stack.enter_context(SmallDisk(scratch / "disk"))
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         log = stack.enter_context(arguments.log.open("w")) if arguments.log else None
-        if arguments.minutes:
-            return (
-                0
-                if disturb_commands(scratch, np.random.default_rng(arguments.seed), arguments.minutes, arguments.commands, log)
-                else 1
-            )
-        params = load_run("demo", [*SMALL, "run=soak", f"output={disk.folder / 'run'}", f"workers={arguments.workers}"])
-        soak = Soak(params, disk, np.random.default_rng(arguments.seed), log)
-        soak.undisturbed()
-        soak.disturb(arguments.kills, arguments.worker_kills, arguments.full_disks)
-        return 0 if soak.ended() else 1
+        random = np.random.default_rng(arguments.seed)
+        if arguments.ctrl_c:
+            return not Eval(folder / "eval", random, log).interrupted(arguments.ctrl_c)
+        until = time.monotonic() + 60 * arguments.minutes
+        return not disturb([MADE[name](folder / name, random, log) for name in arguments.commands], until)
 
 
-class SmallDisk:
-    """A file system that can be filled; a plain folder where none can be mounted."""
-
-    def __init__(self, folder: Path):
-        self.folder, self.filler = folder, folder / "filler"
-        folder.mkdir(parents=True)
-        call = ["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", str(folder)]
-        self.real = bool(shutil.which("mount")) and not subprocess.run(call, capture_output=True, check=False).returncode
-
-    def __enter__(self) -> SmallDisk:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        if self.real:
-            subprocess.run(["umount", "--lazy", str(self.folder)], check=True)
-
-    def fill(self, leave: int) -> None:
-        with self.filler.open("wb") as file:
-            os.posix_fallocate(file.fileno(), 0, max(1, shutil.disk_usage(self.folder).free - leave))
-
-    def clear(self) -> None:
-        self.filler.unlink()
+def disturb(disturbed: Sequence[Disturbed], until: float) -> bool:
+    """Disturb all until then, each for about as long; whether all held, said in a line for each."""
+    seconds: Counter[Disturbed] = Counter()
+    while (now := time.monotonic()) < until:
+        each = min(disturbed, key=lambda each: seconds[each])
+        each.disturbed_once()
+        seconds[each] += time.monotonic() - now  # type: ignore[assignment]
+    for each in disturbed:
+        each.say(f"{dict(each.counted)}, slowest end after Ctrl-C or SIGTERM: {each.slowest:.1f} s, problems: {len(each.problems)}")
+        each.close()
+    return not any(each.problems for each in disturbed)
 
 
-class Soak:
-    """One undisturbed run, then a disturbed one at the same path, because tables name their videos."""
+class Disturbed:
+    """A command that is struck again and again."""
 
-    def __init__(self, params: RunParams, disk: SmallDisk, random: np.random.Generator, log: TextIO | None = None):
-        self.params, self.disk, self.random, self.log = params, disk, random, log
-        self.folder = params.paths.root
-        self.reference = self.folder.with_name("undisturbed")
-        self.told = disk.folder.with_name("told")
-        self.seconds: dict[str, float] = {}
-        self.counted: Counter[str] = Counter()
-        self.sentences: list[str] = []
-
-    def undisturbed(self) -> None:
-        for stage in STAGES:
-            self.seconds[stage.name] = self.finish(stage)
-        self.folder.rename(self.reference)
-
-    def disturb(self, kills: int, worker_kills: int, full_disks: int) -> None:
-        for stage in STAGES:
-            for _ in range(_share(full_disks, stage, STAGES)):
-                self.full_disk(stage)
-            for _ in range(_share(worker_kills, stage, [stage for stage in STAGES if stage.name in POOLED])):
-                self.kill_worker(stage)
-            for _ in range(_share(kills, stage, STAGES)):
-                self.kill(stage)
-            again = self.finish(stage)
-            self.say(f"{stage.name:<11} {dict(self.counted)} so far; last start {again:.1f} s")
-
-    def ended(self) -> bool:
-        """Whether the disturbed run is the undisturbed one, said in a line."""
-        differences = compare(self.reference, self.folder)
-        left = [path for path in self.folder.rglob("*") if LEFT.match(path.name)]
-        for name in differences:
-            self.say(f"differs: {name}")
-        counts = ", ".join(f"{what}: {count}" for what, count in self.counted.items())
-        compared = len(outputs(self.reference))
-        self.say(f"{counts}, files compared: {compared}, differences: {len(differences)}, left behind: {len(left)}")
-        return not differences and not left
-
-    def kill(self, stage: Stage) -> None:
-        """Kill the stage and everything it started, at a random moment."""
-
-        def strike(child: int) -> bool:
-            deadline = time.monotonic() + float(self.random.uniform(0, self.seconds[stage.name]))
-            while time.monotonic() < deadline:
-                if _over(child):
-                    return False
-                time.sleep(0.005)
-            os.killpg(child, signal.SIGKILL)
-            return True
-
-        self._until_struck(stage, "kills", strike, self.params, ended_well=False)
-
-    def kill_worker(self, stage: Stage) -> None:
-        """Kill one process of the stage's pool when the first result of the stage is there; the stage goes on."""
-        spread = self.params.model_copy(update={"workers": 2})
-
-        def strike(child: int) -> bool:
-            before = self._entries()
-            while not _over(child):
-                if self._entries() > before and (workers := _workers(child)):  # a look at all processes takes much longer
-                    workers[0].kill()
-                    return True
-                time.sleep(0.002)
-            return False
-
-        self._until_struck(stage, "worker kills", strike, spread, ended_well=True)
-
-    def full_disk(self, stage: Stage) -> None:
-        """The stage starts with little room on its disk and must end in one sentence."""
-        empty(stage, self.params)
-        self.folder.mkdir(exist_ok=True)
-        for leave in (int(self.random.integers(0, 32_768)), 0):
-            if self.disk.real:
-                self.disk.fill(leave)
-            try:
-                child = start(stage, self.params, self.told, 0 if self.disk.real else LIMITED_BYTES)
-                failed = self._wait(stage, child)
-            finally:
-                if self.disk.real:
-                    self.disk.clear()
-            if failed:
-                break
-            empty(stage, self.params)
-        sentence = self.told.read_text()
-        if not failed or not sentence.startswith("CannotWrite: Cannot write ") or "\n" in sentence:
-            raise SystemExit(f"{stage.name} on a full disk ended with status {failed}: {sentence}")
-        self.sentences.append(sentence)
-        self.counted["full disks"] += 1
-
-    def finish(self, stage: Stage) -> float:
-        started = time.monotonic()
-        if status := self._wait(stage, start(stage, self.params, self.told)):
-            raise SystemExit(f"{stage.name} failed with status {status} after {dict(self.counted)}: {self.told.read_text()}")
-        return time.monotonic() - started
-
-    def _until_struck(self, stage: Stage, what: str, strike: Callable[[int], bool], params: RunParams, ended_well: bool) -> None:
-        """Start the stage until the strike hits it; one that finished before is emptied, so that the next has work to do."""
-        for _ in range(TRIES):
-            empty(stage, self.params)
-            started = time.monotonic()
-            child = start(stage, params, self.told)
-            struck = strike(child)
-            status = self._wait(stage, child)
-            if struck and (status == 0) == ended_well:
-                self.counted[what] += 1
-                return
-            if status not in (0, signal.SIGKILL):
-                raise SystemExit(f"{stage.name} failed with status {status}: {self.told.read_text()}")
-            if params is self.params:
-                self.seconds[stage.name] = min(self.seconds[stage.name], time.monotonic() - started)
-        raise SystemExit(f"{stage.name} was never hit in {TRIES} starts")
-
-    def _entries(self) -> int:
-        """How many results the store holds."""
-        return sum(name.endswith(".json") for _, _, names in os.walk(self.params.paths.artifacts) for name in names)
-
-    def _wait(self, stage: Stage, child: int) -> int:
-        started = time.monotonic()
-        while not _over(child):
-            if time.monotonic() - started > LONGEST_S:
-                os.killpg(child, signal.SIGKILL)
-                raise SystemExit(f"{stage.name} hangs")
-            time.sleep(0.01)
-        return os.waitpid(child, 0)[1]
-
-    def say(self, line: str) -> None:
-        say(line, self.log)
-
-
-class Command:
-    """A command that is disturbed again and again. Its outputs are compared each time it was left to finish."""
-
-    def __init__(self, words: Sequence[str], output: Path, random: np.random.Generator):
-        self.words, self.output, self.random = words, output, random
-        self.reference = output.with_name(f"{output.name}-undisturbed")
+    def __init__(self, folder: Path, random: np.random.Generator, log: TextIO | None):
+        self.folder, self.random, self.log = folder, random, log
         self.counted: Counter[str] = Counter()
         self.problems: list[str] = []
         self.slowest = 0.0
-        started = time.monotonic()
-        self._end(self._start(), {0}, "no disturbance")
-        self.seconds = time.monotonic() - started
-        print(f"{self.words[0]}: undisturbed in {self.seconds:.0f} s", flush=True)
-        output.rename(self.reference)
+        folder.mkdir()
 
     def disturbed_once(self) -> None:
-        """A few disturbances, then the run is left to finish and compared."""
-        for what in self.random.choice(list(STRIKES), int(self.random.integers(1, FEW + 1))):
-            self._disturb(str(what))
-        self._end(self._start(), {0}, "the last start")
-        self.problems += [f"differs: {name}" for name in compare(self.reference, self.output)]
-        self.problems += [f"left behind: {path}" for path in self.output.rglob("*") if LEFT.match(path.name)]
+        """A few disturbances, then the rest undisturbed, and a comparison."""
+        raise NotImplementedError
+
+    def compared(self) -> None:
         self.counted["comparisons"] += 1
-        shutil.rmtree(self.output)
+        self.say(f"{dict(self.counted)} so far, problems: {len(self.problems)}")
 
-    def _disturb(self, what: str) -> None:
-        process = self._start(LIMITED_BYTES if what == "full disk" else 0)
-        struck = time.monotonic()
-        if what != "full disk":
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(float(self.random.uniform(0, self.seconds)))
-            struck = time.monotonic()
-            with suppress(ProcessLookupError, IndexError):
-                if what == "kill of a worker":
-                    _workers(process.pid)[0].kill()
-                elif what in ("Ctrl-C", "kill of the group"):
-                    os.killpg(process.pid, signal.SIGINT if what == "Ctrl-C" else signal.SIGKILL)
-                else:
-                    process.send_signal(signal.SIGTERM if what == "SIGTERM" else signal.SIGKILL)
-        self._end(process, {0, STRIKES[what]}, what)
-        took = time.monotonic() - struck
-        if process.returncode in (STRIKES["Ctrl-C"], STRIKES["SIGTERM"]):
-            self.slowest = max(self.slowest, took)
-            if took > ENDS_WITHIN_S:
-                self.problems.append(f"{what}: ended after {took:.1f} s")
-        self.counted[what if process.returncode == STRIKES[what] else f"{what} too late"] += 1
-        print(f"{self.words[0]}: {what}, exit code {process.returncode} after {took:.1f} s", flush=True)
+    def close(self) -> None:
+        """Stop what serves the command."""
 
-    def _start(self, largest_file: int = 0) -> subprocess.Popen[str]:
+    def say(self, line: str) -> None:
+        for stream in (sys.stdout, self.log):
+            print(f"{time.strftime('%H:%M:%S')} {self.folder.name}: {line}", file=stream, flush=True) if stream else None
+
+    def problem(self, line: str) -> None:
+        self.problems.append(line)
+        self.say(f"PROBLEM: {line}")
+
+    def start(self, words: Sequence[object], full_disk: bool = False, **pipes: Any) -> subprocess.Popen[str]:
+        largest = int(np.exp(self.random.uniform(np.log(SMALLEST), np.log(LARGEST)))) if full_disk else resource.RLIM_INFINITY
+
         def limited() -> None:
             signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in what was started in the background
-            if largest_file:
-                resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, resource.RLIM_INFINITY))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (largest, resource.RLIM_INFINITY))
 
-        call = [sys.executable, "-m", "lookback", *self.words]
-        return subprocess.Popen(
-            call, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=limited
-        )
+        call = [sys.executable, "-m", "lookback", *map(str, words)]
+        pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, **pipes}
+        return subprocess.Popen(call, text=True, start_new_session=True, preexec_fn=limited, **pipes)
 
-    def _end(self, process: subprocess.Popen[str], codes: set[int], what: str) -> None:
+    def struck(self, process: subprocess.Popen[str], what: str, early: int = 0) -> None:
+        """Strike, wait for the end, and judge how it ended; `early` is the exit code of a process that ended before."""
+        began, hit = time.monotonic(), what != "kill of a worker"
+        with suppress(ProcessLookupError, psutil.Error):
+            if what == "kill of a worker":
+                while process.poll() is None and not hit:
+                    for worker in workers_of(process.pid)[:1]:
+                        worker.kill()
+                        hit = True
+            elif what in ("Ctrl-C", "kill of the group"):
+                os.killpg(process.pid, signal.SIGINT if what == "Ctrl-C" else signal.SIGKILL)
+            elif what != "full disk":
+                process.send_signal(signal.SIGTERM if what == "SIGTERM" else signal.SIGKILL)
+        self.ended(process, {early, STRIKES[what]}, what)
+        took, hit = time.monotonic() - began, hit and process.returncode == STRIKES[what]
+        if process.returncode in STOPPED:
+            self.slowest = max(self.slowest, took)
+            if took > ENDS_WITHIN_S:
+                self.problem(f"{what}: ended after {took:.1f} s")
+        self.counted[what if hit else f"{what} too late"] += 1
+        self.say(f"{what}{'' if hit else ' too late'}, exit code {process.returncode} after {took:.1f} s")
+
+    def ended(self, process: subprocess.Popen[str], codes: set[int], what: str) -> None:
         try:
             _, said = process.communicate(timeout=LONGEST_S)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             said = process.communicate()[1] + "\nit hung"
         odd = process.returncode not in codes or any(word in said for word in CRASHED)
-        silent = process.returncode in (STRIKES["Ctrl-C"], STRIKES["SIGTERM"]) and "lookback: stopped" not in said
-        if odd or silent:
-            self.problems.append(f"{what}: exit code {process.returncode}; {said[-600:]}")
+        if odd or (process.returncode in STOPPED and "lookback: stopped" not in said):
+            self.problem(f"{what}: exit code {process.returncode}; {said[-1500:]}")
 
 
-def disturb_commands(folder: Path, random: np.random.Generator, minutes: float, names: Sequence[str], log: TextIO | None) -> bool:
-    """Disturb the commands for so long; whether all held, said in a line per command."""
-    (folder / "clips" / "model").mkdir(parents=True)
+class Command(Disturbed):
+    """A command that makes a run folder, with the words before and after `--output FOLDER`."""
+
+    strikes: Sequence[str] = tuple(STRIKES)
+
+    def __init__(self, folder: Path, random: np.random.Generator, log: TextIO | None):
+        super().__init__(folder, random, log)
+        self.output, self.reference = folder / "run", folder / "undisturbed"
+        self.words = self.made()
+        began = time.monotonic()
+        self.finish("no disturbance")
+        self.seconds = time.monotonic() - began
+        self.say(f"undisturbed in {self.seconds:.0f} s, {len(outputs(self.output))} files to compare")
+        self.output.rename(self.reference)
+
+    def made(self) -> list[object]:
+        """Write the data; the words of the command."""
+        raise NotImplementedError
+
+    def finish(self, what: str) -> None:
+        self.ended(self.start(self.words), {0}, what)
+
+    def disturbed_once(self) -> None:
+        for what in map(str, self.random.choice(self.strikes, int(self.random.integers(1, FEW + 1)))):
+            self.strike(what)
+        self.finish("the last start")
+        for name in compare(self.reference, self.output):
+            self.problem(f"differs: {name}")
+        for path in self.output.rglob("*"):
+            if LEFT.match(path.name):
+                self.problem(f"left behind: {path}")
+        shutil.rmtree(self.output)
+        self.compared()
+
+    def strike(self, what: str) -> None:
+        process = self.start(self.words, what == "full disk")
+        if what != "full disk":
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(float(self.random.uniform(0, self.seconds)))
+                self.seconds *= 0.9  # it was over before: the machine is less busy, or much was done already
+        self.struck(process, what)
+
+    def interrupted(self, tries: int) -> bool:
+        """Ctrl-C while two workers are busy, so many times; the seconds until the command has ended."""
+        seconds: list[float] = []
+        self.say(f"load before: {os.getloadavg()}")
+        while len(seconds) < tries:
+            process = self.start(self.words)
+            while process.poll() is None and len(workers_of(process.pid)) < 2:
+                time.sleep(0.02)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(float(self.random.uniform(0, BUSY * self.seconds)))
+            before, self.slowest = self.counted["Ctrl-C"], 0.0
+            self.struck(process, "Ctrl-C")
+            seconds += [self.slowest] * (self.counted["Ctrl-C"] - before)
+            shutil.rmtree(self.output, ignore_errors=True)
+        shares = ", ".join(f"{share:.0%}: {np.quantile(seconds, share):.2f} s" for share in (0, 0.5, 0.9, 1))
+        self.say(f"{tries} Ctrl-C's, ended after {shares}; problems: {len(self.problems)}; load after: {os.getloadavg()}")
+        return not self.problems
+
+
+class Eval(Command):
+    def made(self) -> list[object]:
+        write_clips(self.folder / "clips", self.random)
+        return ["eval", self.folder / "clips", "--layout", "folder", "--output", self.output, "--workers", 2, "--metrics", QUICK]
+
+
+class Report(Command):
+    def made(self) -> list[object]:
+        write_clips(self.folder / "clips", self.random)
+        scoring = {"metrics": QUICK.split(","), "resamples": 100}
+        return ["report", "--run", run_file(self.folder, self.folder / "clips", scoring=scoring, forensics={"max_cases": 1})]
+
+
+class Judge(Command):
+    """The answers of the chat server depend on the question alone."""
+
+    strikes = (*STRIKES, *["kills of the judge"] * 3)
+    server: BaseProcess | None = None
+
+    def made(self) -> list[object]:
+        data = mbench(self.folder / "data", "T", tuple(f"model{number}" for number in range(6)))
+        self.port = free_port()
+        self.serve()
+        call = ["eval", data, "--output", self.output, "--workers", 2, "--metrics", JUDGED, "--set", "judging.concurrency=1"]
+        return [*call, "--vlm-judge", "openai", "--vlm-model", "m", "--vlm-base-url", f"http://127.0.0.1:{self.port}/v1"]
+
+    def serve(self) -> None:
+        self.close()
+        self.server = multiprocessing.get_context("fork").Process(target=serve_answers, args=(self.port,), daemon=True)
+        self.server.start()
+
+    def close(self) -> None:
+        if self.server:
+            self.server.kill()
+            self.server.join()
+
+    def strike(self, what: str) -> None:
+        if what in STRIKES:
+            return super().strike(what)
+        process, kills = self.start(self.words), self.counted[what]
+        while process.poll() is None and not (self.output / "judge_cache").is_dir():
+            time.sleep(0.02)
+        while process.poll() is None:
+            self.close()
+            time.sleep(float(self.random.uniform(0, 4)))  # a call is tried for about as long
+            self.serve()
+            self.counted[what] += 1
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(float(self.random.uniform(0, 3)))
+        self.ended(process, {0}, what)
+        self.say(f"{self.counted[what] - kills} {what}, exit code {process.returncode}")
+
+
+class Desk(Disturbed):
+    """The server of a study. What a rater answers depends on the rater and the item alone."""
+
+    full = False  # whether the server runs on a full disk
+
+    def __init__(self, folder: Path, random: np.random.Generator, log: TextIO | None):
+        super().__init__(folder, random, log)
+        data = mbench(folder / "data", "T", tuple(f"model{number}" for number in range(6)))
+        run = run_file(folder, data)
+        self.ended(self.start(["report", "--run", run, "--stage", "curation"]), {0}, "curation")
+        (folder / "study.yaml").write_text("{form: mbench_pairwise, limit: 24, raters: 3, watch: false, practice: false}")
+        self.study, self.port = folder / "run" / "studies" / "mbench_pairwise", free_port()
+        self.words = ["annotate", "--run", run, "--study", folder / "study.yaml", "--port", self.port]
+        self.reference = self.round(lambda server: server, LONGEST_S)
+        self.say(f"undisturbed: {len(self.reference)} votes")
+
+    def disturbed_once(self) -> None:
+        votes = self.round(self.started_again, 10)
+        if not votes.equals(self.reference):
+            self.problem(f"differs:\n{pd.concat([votes, self.reference]).drop_duplicates(keep=False)}")
+        self.compared()
+
+    def started_again(self, server: subprocess.Popen[str]) -> subprocess.Popen[str]:
+        self.struck(server, str(self.random.choice(["Ctrl-C", "SIGTERM", "kill", "kill of the group"])), 1 if self.full else 0)
+        self.full = bool(self.random.uniform() < 0.2)
+        self.counted["full disk"] += self.full
+        return self.start(self.words, self.full)
+
+    def round(self, disturb: Callable[[subprocess.Popen[str]], subprocess.Popen[str]], longest: float) -> pd.DataFrame:
+        """A whole study; the exported votes without their times. The server is disturbed again and again until all have voted."""
+        server = self.start([*self.words, *(part for name in RATERS for part in ("--annotator", name))], stdout=subprocess.PIPE)
+        tokens: dict[str, str] = {}
+        while "organiser" not in tokens:
+            line = server.stdout.readline()  # type: ignore[union-attr]
+            if not line:
+                raise SystemExit(f"the desk did not start: {server.communicate()[1]}")
+            who, _, link = line.strip().partition(": http")
+            tokens |= {who: parse_qs(urlsplit(link).query)["token"][0]} if link else {}
+        self.full, over = False, threading.Event()
+        raters = [Rater(name, Visitor(SimpleNamespace(port=self.port)).enter(tokens[name]), over) for name in RATERS]
+        with ThreadPoolExecutor(len(RATERS)) as together:
+            try:
+                work = [together.submit(rater.work) for rater in raters]
+                while wait(work, float(self.random.uniform(0, longest))).not_done:
+                    server = disturb(server)
+            finally:
+                over.set()
+        for done, rater in zip(work, raters, strict=True):
+            done.result()
+            for problem in rater.problems:
+                self.problem(problem)
+        self.struck(server, "Ctrl-C", 1 if self.full else 0)
+        self._check_book(raters)
+        self.ended(self.start([*self.words[:-2], "--export", self.folder / "votes.csv"]), {0}, "export")
+        shutil.rmtree(self.study)
+        return pd.read_csv(self.folder / "votes.csv").drop(columns="time")
+
+    def _check_book(self, raters: Sequence[Rater]) -> None:
+        """Every vote that was acknowledged is stored once, and no other than those that were sent."""
+        with closing(sqlite3.connect(self.study / "votes.sqlite")) as book:
+            (sound,) = book.execute("PRAGMA integrity_check").fetchone()
+            stored = book.execute(
+                "SELECT annotator, item, task || '/' || dimension, COUNT(*) FROM votes GROUP BY 1, 2, 3"
+            ).fetchall()
+        if sound != "ok":
+            self.problem(f"the vote book is damaged: {sound}")
+        for rater in raters:
+            own = Counter({(item, question): times for name, item, question, times in stored if name == rater.name})
+            acknowledged = Counter(rater.acknowledged)
+            self.counted["votes"] += acknowledged.total()
+            self.counted["votes stored, answer lost"] += (own - acknowledged).total()
+            lost, odd = acknowledged - own, set(own) - rater.sent
+            if lost or odd or set(own.values()) > {1}:
+                self.problem(f"{rater.name}: lost {lost}, doubled or never sent {odd or own}")
+
+
+class Rater:
+    """Votes until nothing is left, whatever happens to the server."""
+
+    def __init__(self, name: str, visitor: Visitor, over: threading.Event):
+        self.name, self.visitor, self.over = name, visitor, over
+        self.sent: set[tuple[str, str]] = set()  # item and question
+        self.acknowledged: list[tuple[str, str]] = []
+        self.problems: list[str] = []
+
+    def work(self) -> None:
+        view = self.ask("/api/now")
+        while view.get("stage") != "finished" and not self.over.wait(PAUSE_S):
+            item = view.get("item")
+            if "stage" not in view:  # refused: answered already, or the disk is full
+                view = self.ask("/api/now")
+            elif item is None:
+                view = self.ask("/api/read", {})
+            else:
+                answers = {each["id"]: self.answer(item["id"], each) for each in item["questions"]}
+                view = self.ask("/api/vote", {"item": item["id"], "answers": answers})
+                self.acknowledged += [(item["id"], question) for question in answers] if "stage" in view else []
+
+    def answer(self, item: str, question: dict[str, Any]) -> str:
+        labels = [choice["label"] for choice in question["choices"]]
+        return labels[number_of(self.name, item, question["id"]) % len(labels)]
+
+    def ask(self, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        """What the page gets; asked again while nobody answers. A refused vote comes as its sentence."""
+        self.sent |= {(body["item"], question) for question in body["answers"]} if body else set()
+        tried = False
+        while not self.over.is_set():
+            with suppress(OSError, HTTPException):
+                status, _, content = self.visitor.ask(path, body)
+                if status not in (200, 500) and not (tried and status == 409):
+                    self.problems.append(f"{self.name}: {path} was answered with {status}: {content.decode()}")
+                return json.loads(content)
+            tried = True
+            time.sleep(0.1)
+        return {}
+
+
+MADE: dict[str, type[Disturbed]] = {"eval": Eval, "report": Report, "desk": Desk, "judge": Judge}
+
+
+def write_clips(folder: Path, random: np.random.Generator) -> None:
+    (folder / "model").mkdir(parents=True)
     for number in range(4):
-        frames = random.integers(0, 255, (4, 6, 3)).astype(np.uint8).repeat(24, 0).repeat(32, 1)
-        encode(
-            folder / "clips" / "model" / f"clip{number}.mp4", np.stack([np.roll(frames, 2 * step, 1) for step in range(16)]), 8.0
-        )
-    params = {"output": str(folder / "report"), "workers": 2, "curation": {"sources": [{"root": str(folder / "clips")}]}}
-    params |= {"scoring": {"metrics": QUICK.split(",")}}
+        picture = random.integers(0, 255, (4, 6, 3)).astype(np.uint8).repeat(24, 0).repeat(32, 1)
+        encode(folder / "model" / f"clip{number}.mp4", np.stack([np.roll(picture, 2 * step, 1) for step in range(16)]), 8.0)
+
+
+def run_file(folder: Path, data: Path, **sections: Any) -> Path:
+    """A run over the data, in the folder's `run`."""
+    params = {"output": str(folder / "run"), "workers": 2, "curation": {"sources": [{"root": str(data)}]}, **sections}
     (folder / "soak.yaml").write_text(json.dumps(params))
-    calls = {
-        "eval": [
-            "eval",
-            str(folder / "clips"),
-            "--layout",
-            "folder",
-            "--output",
-            str(folder / "eval"),
-            "--workers",
-            "2",
-            "--metrics",
-            QUICK,
-        ],
-        "report": ["report", "--run", str(folder / "soak.yaml")],
-    }
-    until = time.monotonic() + 60 * minutes
-    commands: dict[str, Command] = {}
-    while time.monotonic() < until:
-        for name in names:
-            if name not in commands:
-                commands[name] = Command(calls[name], folder / name, random)
-            if time.monotonic() < until:
-                commands[name].disturbed_once()
-            say(f"{name}: {dict(commands[name].counted)} so far, problems: {len(commands[name].problems)}", log)
-    for name, command in commands.items():
-        for problem in command.problems:
-            say(f"{name}: {problem}", log)
-        slowest = f"slowest end after Ctrl-C or SIGTERM: {command.slowest:.1f} s"
-        say(f"{name}: {dict(command.counted)}, {slowest}, problems: {len(command.problems)}", log)
-    return not any(command.problems for command in commands.values())
+    return folder / "soak.yaml"
 
 
-def say(line: str, log: TextIO | None) -> None:
-    print(line, flush=True)
-    if log:
-        print(line, file=log, flush=True)
+def number_of(*words: str) -> int:
+    """A number that depends on the words alone."""
+    return int(hashlib.sha256("\n".join(words).encode()).hexdigest()[:8], 16)
 
 
-def _share(count: int, stage: Stage, among: list[Stage] | tuple[Stage, ...]) -> int:
-    """The stage's part of so many strikes."""
-    if stage not in among:
-        return 0
-    return count // len(among) + (list(among).index(stage) < count % len(among))
+def serve_answers(port: int) -> None:
+    """Serve a chat endpoint until killed."""
+    with ChatServer(_answer, latency_s=0.2, port=port):
+        threading.Event().wait()
 
 
-def _over(child: int) -> bool:
-    """Whether the child has ended; it is still to be waited for."""
-    return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+def _answer(body: dict[str, Any], number: int) -> Sent:
+    score = number_of(json.dumps(body["messages"], sort_keys=True))
+    return completion(json.dumps({"answer": "yes" if score % 2 else "no", "score": 1 + score % 5}))
 
 
-def _workers(child: int) -> list[psutil.Process]:
-    """The processes of the child's pool that are at work."""
+def free_port() -> int:
+    with closing(socket.socket()) as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+def workers_of(process: int) -> list[psutil.Process]:
+    """The processes of the pools that the process, or one that it started, keeps at work."""
     found = []
     with suppress(psutil.Error):
-        for process in psutil.Process(child).children():
+        for each in psutil.Process(process).children(recursive=True):
             with suppress(psutil.Error):  # it ended just now
-                if "spawn_main" in " ".join(process.cmdline()):
-                    found.append(process)
+                if "spawn_main" in " ".join(each.cmdline()):
+                    found.append(each)
     return found
-
-
-def start(stage: Stage, params: RunParams, told: Path, largest_file: int = 0) -> int:
-    """The stage in a forked process that leads a group of its own: everything is imported already, so the time is the stage's.
-
-    What it fails with is written to `told`. With `largest_file` no file below may grow beyond so many bytes.
-    """
-    function = getattr(stages, stage.name)  # imported here, once
-    child = os.fork()
-    if child:
-        # both sides set it: the group must exist before it can be killed
-        os.setpgid(child, child)
-        return child
-    os.setpgid(0, 0)
-    status = 1
-    try:
-        with Path(os.devnull).open("w") as nowhere:
-            os.dup2(nowhere.fileno(), 1)
-            os.dup2(nowhere.fileno(), 2)
-        with run_lock(params.paths.root):
-            if largest_file:
-                signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-                resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, resource.RLIM_INFINITY))
-            function(params)
-        status = 0
-    except BaseException as error:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-        told.write_text(f"{type(error).__name__}: {error}")
-    finally:
-        os._exit(status)
-
-
-def empty(stage: Stage, params: RunParams) -> None:
-    """Remove what the stage made, so that its next start has work to do."""
-    paths = params.paths
-    for table in stage.writes:
-        (paths.tables / f"{table}.parquet").unlink(missing_ok=True)
-    made = {
-        "curation": [paths.datasets, paths.artifacts / "probe"],
-        "judging": [paths.root / "judge_cache"],
-        "forensics": [paths.artifacts / "forensics"],
-        "audit": [paths.root / "audit"],
-    }.get(stage.name, [])
-    if stage.name == "extraction":
-        made = [folder for folder in paths.artifacts.glob("*") if folder.name not in ("score", "probe", "forensics")]
-    elif stage.name == "scoring":
-        made = [paths.artifacts / "score"]
-    for folder in (*made, paths.tables / stage.name, paths.figures / stage.name):
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def outputs(folder: Path) -> dict[str, Path]:

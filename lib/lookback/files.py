@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -13,6 +14,8 @@ from pathlib import Path
 
 from lookback.errors import FULL_DISK, CannotWrite, LookbackError
 from lookback.scratch import part_file
+
+LITTLE_ROOM = 2**20  # with fewer free bytes, a disk error of a database means that the disk is full
 
 
 @contextmanager
@@ -74,6 +77,16 @@ def unwritable(target: Path, error: OSError) -> CannotWrite:
         return CannotWrite(f"Cannot write {target}: {file} is a file; name a folder")
     # errors of pyarrow carry no strerror
     return CannotWrite(f"Cannot write {target}: {error.strerror or error}; check the folder's permissions and free space")
+
+
+def raise_if_disk_failed(path: Path, error: Exception) -> None:
+    """Tell a full disk from a damaged database. SQLite does not pass on the error of the system."""
+    import sqlite3  # whoever has such an error has it already
+
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+        full = code == sqlite3.SQLITE_FULL or shutil.disk_usage(path.parent).free < LITTLE_ROOM
+        raise unwritable(path, OSError(errno.ENOSPC if full else errno.EIO, str(error))) from error
 
 
 def copy_folder(source: Path, target: Path, wanted: Callable[[Path], bool] = lambda path: True) -> None:

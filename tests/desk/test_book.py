@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import signal
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from lookback.benchmarks.wrbench.forms import compared as wrbench_pairs
 from lookback.desk import VoteBook
 from lookback.desk.export import export_file
 from lookback.desk.forms import gold_item
-from lookback.errors import LookbackError, UsageError
+from lookback.errors import CannotWrite, LookbackError, UsageError
 from lookback.tables import check_table
 from small_study import clips
 from time_limits import HUNG_S
@@ -48,6 +49,25 @@ def test_votes_read_back_in_the_ratings_schema_without_gold_and_practice(tmp_pat
     assert read_gold(tmp_path / "gold.csv").to_dict("records") == [{"annotator": "ann", "right": False}]
     with pytest.raises(LookbackError, match="name the file of votes otherwise"):
         export_file(book, tmp_path / "gold.csv")
+
+
+def test_a_full_disk_is_not_told_as_a_damaged_book(tmp_path, monkeypatch):
+    book = VoteBook(tmp_path / "votes.sqlite")
+
+    class Full(sqlite3.Connection):
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            self.execute("PRAGMA max_page_count = 1")
+
+    monkeypatch.setattr("sqlite3.connect", Full)
+    with pytest.raises(CannotWrite, match=r"votes\.sqlite: No space left on device, .* make room there"):
+        for item in made_items():
+            book.add("ann", item, answers(item), "long " * 400)
+    monkeypatch.undo()
+    assert item.id not in book.answered("ann")
+    book.path.write_bytes(b"no database" * 500)
+    with pytest.raises(LookbackError, match="move it away"):
+        book.answered("ann")
 
 
 def test_an_item_is_not_answered_twice_and_undo_frees_it_with_all_its_questions(tmp_path):

@@ -20,9 +20,10 @@ from lookback.desk.export import export_file
 from lookback.desk.notebook import open_desk, show_progress
 from lookback.desk.server import StudyServer, serve_study
 from lookback.desk.start import held
-from lookback.errors import UsageError
+from lookback.errors import CannotWrite, UsageError
 from lookback.paths import project_root
 from lookback.pipeline import lock
+from lookback.widgets.web import FAILED
 from time_limits import HUNG_S
 from typer.testing import CliRunner
 from visitor import Visitor
@@ -214,6 +215,25 @@ def test_text_that_cannot_be_stored_is_refused_in_a_sentence(trigger, path, body
     status, _, content = person.ask(path, method="POST", content=sent, Content_Type="application/json")
     assert status == 400 and len(json.loads(content)["error"].split()) > 5
     assert study.book.notes().empty and study.roster.names == ["ann", "ben"]
+
+
+@pytest.mark.parametrize("door_opens", [False, True])
+def test_a_disk_that_fails_is_a_sentence_for_the_page_and_one_for_the_window(trigger, monkeypatch, capfd, door_opens):
+    study, server, tokens = trigger
+    ann = Visitor(server).enter(tokens["ann"])
+    item = ann.json("/api/read", {})["item"]["id"]
+
+    def failing(*_):
+        raise CannotWrite(f"Cannot write {study.book.path}: No space left on device")
+
+    if door_opens:
+        monkeypatch.setattr(study.book, "gone", set)
+    monkeypatch.setattr(study.book, "_open", failing)
+    for path, body in (("/api/now", None), ("/api/vote", {"item": item, "answers": {}}), (f"/media/{item}/0", None)):
+        status, _, content = ann.ask(path, body)
+        assert status == 500 and (path.startswith("/media") or json.loads(content)["error"] == FAILED)
+    printed = capfd.readouterr().err.splitlines()
+    assert printed == [f"lookback: Cannot write {study.book.path}: No space left on device"] * 3
 
 
 def test_another_sites_form_cannot_vote(trigger):

@@ -156,3 +156,21 @@ def test_a_stage_runs_again_with_another_release(upgraded, tmp_path: Path, monke
     upgraded("opencv-python")
     after = freshness.fingerprint(stage, params, freshness.HashCache(tmp_path / "hashes.json"))
     assert [part for part in before if before[part] != after[part]] == ["libraries"]
+
+
+def test_a_library_installed_since_took_no_part(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setattr(freshness, "_external", lambda *_: {})
+    params, stage = validate({"run": "r", "output": str(tmp_path)}, "test"), stage_named("scoring")
+    hashes = freshness.HashCache(tmp_path / "hashes.json")
+    mark = freshness.fingerprint(stage, params, hashes)
+    params.paths.stages.mkdir(parents=True)
+    fewer = {name: release for name, release in mark["libraries"].items() if name != "transformers"}
+    for releases, anew in (
+        (mark["libraries"], False),
+        (fewer, False),
+        ({**fewer, "transformers": "1.0"}, True),
+        ({**fewer, "removed_since": "1.0"}, True),
+    ):
+        written = {"fingerprint": {**mark, "libraries": releases}, "outputs": {}}
+        (params.paths.stages / "scoring.json").write_text(json.dumps(written))
+        assert (freshness.changed(stage, params, hashes) == "its libraries changed") == anew

@@ -17,7 +17,7 @@ from lookback.demo.spec import ClipSpec
 
 EstimatePose = Callable[..., PoseTrack]
 N = 17
-EVENLY = "the picture grows or shrinks evenly: a zoom, or a move toward something flat; these look alike, so no positions"
+EVENLY = "the picture grows or shrinks evenly: a zoom or a move toward something flat; these look alike, so no positions"
 
 
 def zoomed(ratio: float, yaw: float = 0.0) -> np.ndarray:

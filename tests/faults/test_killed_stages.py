@@ -1,7 +1,7 @@
 """Every stage is killed, meets a full disk and loses a worker; it goes on, and ends with the undisturbed run's files.
 
-`bench/soak.py` does the same to the demo world, many more times. All of it happens in one process of its own, which imports
-the stages once and forks: an import takes longer than any of these stages.
+All of it happens in one process of its own, which imports the stages once and forks: an import takes longer than any of these
+stages. `bench/soak.py` does such things to whole commands for an hour.
 """
 
 import re
@@ -22,7 +22,7 @@ os.environ["LOOKBACK_ROOT"] = str(folder / "project")
 import numpy as np
 from lookback.pipeline import STAGES
 from tiny_run import tiny_params, tiny_project
-from soak import SmallDisk, Soak
+from soaked_stages import SmallDisk, Soak
 
 beside = ("hypothesis", "matplotlib.pyplot", "pingouin", "plotly.graph_objects", "torch")  # what stages import while they work
 for module in (*beside, *(name for stage in STAGES for name in stage.loaded())):

@@ -56,6 +56,7 @@ class ChatServer:
     headers: list[dict[str, str]] = field(default_factory=list)
     most_at_once: int = 0
     url: str = ""
+    port: int = 0  # any free one
 
     def __enter__(self) -> ChatServer:
         self._ready = threading.Event()
@@ -71,7 +72,7 @@ class ChatServer:
     async def _serve(self) -> None:
         self._loop, self._stop, self._now = asyncio.get_running_loop(), asyncio.Event(), 0
         self._round = asyncio.Barrier(self.together)
-        server = await asyncio.start_server(self._connection, "127.0.0.1", 0)
+        server = await asyncio.start_server(self._connection, "127.0.0.1", self.port)
         self.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
         self._ready.set()
         await self._stop.wait()

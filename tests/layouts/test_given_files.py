@@ -15,7 +15,7 @@ from lookback.backends.pose.formats import FORMATS, read_poses
 from lookback.camera import inverse
 from lookback.cli.app import app
 from lookback.clips import Clip
-from lookback.curation.contract import validate
+from lookback.curation.contract import validate, violations_and_warnings
 from lookback.errors import UsageError
 from lookback.layouts import read
 from lookback.layouts.given import KINDS
@@ -197,6 +197,16 @@ def test_a_file_of_the_wrong_shape_is_one_sentence_and_the_clip_is_kept(dataset)
     assert "two.poses.vggt.npz: poses: has no array 'extrinsic'" in told[3]
 
 
+def test_depth_of_every_second_frame_is_a_warning_and_a_cut_file_a_violation(dataset):
+    root = dataset("folder")
+    for name, maps in (("one", FRAMES // 2), ("two", FRAMES - 2)):
+        np.savez(root / "alpha" / f"{name}.depth.npz", depth=np.ones((maps, 24, 32)))
+    (cut,), (few,) = violations_and_warnings(Source(root=str(root), pattern="{model}/{clip}"))
+    assert f"two.depth.npz: depth: has {FRAMES - 2} maps for {FRAMES} frames, which are not those of every k-th" in cut.line
+    assert few.path.endswith("one.depth.npz") and few.field == "depth"
+    assert few.problem == f"{FRAMES // 2} maps for {FRAMES} frames: read as frames 0, 2, 4 ... 10"
+
+
 def test_two_files_for_one_purpose_and_unknown_formats_are_refused(dataset):
     root = dataset("folder")
     np.save(root / "alpha" / "one.poses.c2w.npy", turn())
@@ -229,7 +239,7 @@ def watch(event, arguments):
     if event == "open" and str(arguments[0]).startswith(outside):
         opened.append(arguments[0])
 sys.addaudithook(watch)
-from lookback.curation.contract import validate
+from lookback.curation.contract import validate, violations_and_warnings
 from lookback.params.stages import Source
 for violation in validate(Source(root=sys.argv[2], pattern="{model}/{clip}", files={"masks": "made/{clip}.npz"}), workers=1):
     print(violation.line)

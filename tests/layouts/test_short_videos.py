@@ -79,7 +79,7 @@ def test_the_leaderboard_leaves_them_out_and_says_so(scored):
     items = with_clip_facts(scored.items, scored.clips)
     board = leaderboard("memobench", "MemoBench", items, ["memobench.psnr"], resamples=100)
     assert board.rows.set_index("model")["clips"].to_dict() == {"stops": 1, "whole": 2}
-    assert "Left out, because the video lacks a part of its task (fewer frames, say): stops 1." in board.table().notes
+    assert "Excluded, because the video lacks a part of its task (fewer frames, say): stops 1." in board.table().notes
     few = items[items["shortfall"].ne("") | items["model_id"].eq("whole")]
     only = leaderboard("memobench", "MemoBench", few, ["memobench.psnr"], resamples=100)
     assert only.unscored == {"stops": "every scored clip lacks a part of its task"}

@@ -201,6 +201,20 @@ def test_the_conclusion_names_metrics_that_the_runs_measured_otherwise(tmp_path,
     assert told == f"Nothing separates these runs: of 1 tests none has p_holm below 0.05. {words}"
 
 
+def test_clips_that_lack_a_part_of_their_task_are_excluded_from_every_run_and_counted(tmp_path):
+    """In one scene the second run's video stops early; with it the difference would be 10.9, not 0.1."""
+    levels = {"one": [0.1] * 10, "two": [0.2] * 9 + [99.0], "three": [0.3] * 10}
+    runs = [made_run(tmp_path / name, dict(zip([("m", s) for s in SCENES], own, strict=True))) for name, own in levels.items()]
+    clips = read_table(runs[1].paths.tables, "clips")
+    write_table(runs[1].paths.tables, "clips", clips.assign(shortfall=clips["clip_id"].map({"scene9": "4 of 9 frames"}).fillna("")))
+    differences = compare_runs(*runs[:2], folder=tmp_path / "pair")[0]
+    row = differences.frame.iloc[0]
+    assert (row["pairs"], row["only_first"], row["only_second"]) == (9, 1, 0) and row["difference"] == pytest.approx(0.1)
+    assert differences.conclusion.endswith("Excluded, because the video lacks a part of its task (fewer frames, say): two 1.")
+    compare_runs(*runs, folder=tmp_path / "curve")
+    assert set(pd.read_csv(tmp_path / "curve" / "curve.csv")["n"]) == {9}
+
+
 def test_runs_whose_folders_have_one_name_are_told_apart(tmp_path, undrawn):
     runs = [made_run(tmp_path / f"c{k}" / "out", {("m", scene): k / 10 for scene in SCENES}) for k in (1, 2, 3)]
     differences = compare_runs(*runs[:2], folder=tmp_path / "two")[0]

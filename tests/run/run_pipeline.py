@@ -33,9 +33,9 @@ def tables(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted((folder / "tables").glob("*.parquet"))}
 
 
-def extraction(python: str, folder: Path, *more: str) -> list[str]:
+def extraction(python: str | Path, folder: Path, *more: str) -> list[str]:
     chosen = [part for setting in settings(folder, *more) for part in ("--set", setting)]
-    return [python, "-m", "lookback", "report", "--stage", "extraction", *chosen]
+    return [str(python), "-m", "lookback", "report", "--stage", "extraction", *chosen]
 
 
 def test_every_stage_leaves_its_notebook_and_tables(finished: Path):
@@ -142,7 +142,7 @@ def test_two_runs_write_the_same_bytes(finished: Path, installed: Installed, stu
         shutil.move(aside, finished)
 
 
-def test_a_killed_run_goes_on_where_it_was(finished: Path, tmp_path: Path, warm_python: str):
+def test_a_killed_run_goes_on_where_it_was(finished: Path, study: Path, tmp_path: Path, installed: Installed):
     """The runner is killed in the middle of extraction: its notebook, kernel and workers follow, and the next call finishes.
 
     The table is the undisturbed run's, and nothing that was finished is made again. Masks and poses of ten clips are to be made.
@@ -154,7 +154,9 @@ def test_a_killed_run_goes_on_where_it_was(finished: Path, tmp_path: Path, warm_
             shutil.rmtree(folder)
         for name in ("extraction", "scoring"):
             (finished / "stages" / f"{name}.json").unlink()
-        running = subprocess.Popen(extraction(sys.executable, finished, "workers=2"), cwd=project_root(), stderr=subprocess.DEVNULL)
+        place = {"cwd": study, "env": installed.environment}  # other libraries would make other arrays
+        call = extraction(installed.bin / "cold-python", finished, "workers=2")  # a warm one has no children of its own
+        running = subprocess.Popen(call, stderr=subprocess.DEVNULL, **place)
 
         def under_way() -> bool:
             return any(path for folder in missing for path in folder.rglob("[!.]*.json")) or running.poll() is not None
@@ -170,7 +172,7 @@ def test_a_killed_run_goes_on_where_it_was(finished: Path, tmp_path: Path, warm_
         assert not (finished / "stages" / "extraction.json").exists()
         kept = {path: path.stat().st_mtime_ns for path in (finished / "artifacts").rglob("[!.]*.json")}
         assert len(kept) < len(list((aside / "artifacts").rglob("[!.]*.json"))), "it was not killed in the middle"
-        subprocess.run(extraction(warm_python, finished), cwd=project_root(), check=True, capture_output=True)
+        subprocess.run(extraction(installed.bin / "python", finished), check=True, capture_output=True, **place)
         assert tables(finished)["artifacts.parquet"] == tables(aside)["artifacts.parquet"]
         assert all(path.stat().st_mtime_ns == stamp for path, stamp in kept.items()), "finished artifacts were made again"
     finally:

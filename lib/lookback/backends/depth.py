@@ -139,12 +139,9 @@ class _FileJob:
         if path is None:
             raise NotScorable(Reason.NO_DEPTH, "the dataset carries no depth for this clip")
         try:
-            depth = read_depth(path, self.max_side, self.info)
-            frame_index, notes = frame_rows(len(depth), self.info, path, "maps")
+            return given_depth(path, self.max_side, self.info)
         except ContractError as error:
             raise NotScorable(Reason.INVALID_INPUT, str(error)) from None
-        maps = depth.astype(np.float16)
-        return Depth(frame_index=frame_index, depth=maps, metric=True, kind="z-depth", notes=notes, facts={"source": path.name})
 
 
 def depth_source(clip: Clip) -> Path | None:
@@ -157,6 +154,14 @@ def depth_source(clip: Clip) -> Path | None:
     if clip.gt_depth is not None and clip.video == clip.ground_truth:
         return resolve(clip.gt_depth)
     return None
+
+
+def given_depth(path: Path, max_side: int, info: VideoInfo) -> Depth:
+    """The depth of a file, with the frame of each map."""
+    depth = read_depth(path, max_side, info)
+    frame_index, notes = frame_rows(len(depth), info, path, "maps")
+    maps = depth.astype(np.float16)
+    return Depth(frame_index=frame_index, depth=maps, metric=True, kind="z-depth", notes=notes, facts={"source": path.name})
 
 
 def read_depth(path: Path, max_side: int, info: VideoInfo) -> np.ndarray:

@@ -21,11 +21,10 @@ from lookback.artifacts import Artifact, Masks, People, kind_of
 from lookback.artifacts.base import ArrayField, FactField
 from lookback.artifacts.masks import working_size
 from lookback.backends.base import BackendOptions
-from lookback.backends.depth import depth_source, read_depth
+from lookback.backends.depth import depth_source, given_depth
 from lookback.backends.masks.artifact import WORKING_SIDE as OBJECT_SIDE
 from lookback.backends.masks.artifact import MaskRows
 from lookback.backends.people import WORKING_SIDE, people_of
-from lookback.backends.pose.loading import frame_rows
 from lookback.clips import Clip
 from lookback.errors import ContractError, MediaError, NotScorable, Reason
 from lookback.media import VideoInfo
@@ -54,11 +53,10 @@ def given_file(role: str, clip: Clip) -> Path | None:
     return resolve(clip.files[role]) if role in clip.files else None
 
 
-def read_given(role: str, path: Path, info: VideoInfo) -> Artifact | None:
-    """The arrays of a role from a file. A ContractError says what is wrong with it. Depth is checked, and not returned."""
+def read_given(role: str, path: Path, info: VideoInfo) -> Artifact:
+    """The arrays of a role from a file. A ContractError says what is wrong with it. Of depth, it has a pixel per map."""
     if role == "depth":
-        frame_rows(len(read_depth(path, 1, info)), info, path, "maps")
-        return None
+        return given_depth(path, 1, info)
     special = {"masks": _read_masks, "people": _read_people}
     try:
         return special.get(role, partial(_read_arrays, role))(path, info)
@@ -98,11 +96,9 @@ class _GivenJob:
         if path is None:
             raise NotScorable(Reason.MISSING_INPUT, f"the dataset carries no file of the role '{self.role}' for this clip")
         try:
-            made = read_given(self.role, path, self.info)
+            return read_given(self.role, path, self.info)
         except ContractError as error:
             raise NotScorable(Reason.INVALID_INPUT, str(error)) from None
-        assert made is not None
-        return made
 
 
 for _role, _title in TITLES.items():

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from lookback.artifacts import PoseTrack
+from lookback.artifacts import Artifact, PoseTrack
 from lookback.artifacts.poses import MAPPED
 from lookback.backends.files import read_given
 from lookback.backends.pose.formats import read_poses
@@ -99,7 +99,7 @@ def check_given_files(clip: Clip, facts: Facts, findings: Findings, item: ClipRe
     """Read every file of masks, depth, faces ... that was made elsewhere. A broken one is a violation."""
     for role, path in clip.files.items():
         with findings.guard(f"files.{role}", item), _contract(path, role), suppress(NotScorable):  # nothing found is no mistake
-            read_given(role, resolve(path), facts.info(resolve(clip.video)))
+            _warn_of_few(read_given(role, resolve(path), facts.info(resolve(clip.video))), path, f"files.{role}", findings, item)
 
 
 def inspect_cameras(clip: Clip, facts: Facts, truth: Facts | None, findings: Findings, item: ClipRef) -> CameraFiles:
@@ -119,14 +119,19 @@ def inspect_cameras(clip: Clip, facts: Facts, truth: Facts | None, findings: Fin
         if clip.target_poses:
             path = resolve(clip.target_poses)
             target = validate_poses(square(need(load_arrays(path), ("array", "c2w"), path), path), str(path))
-    for name, read in (("poses", own), ("gt_poses", ground)):
-        for note in (note for note in (read.notes if read else ()) if MAPPED in note):
-            breach = Breach(resolve(getattr(clip, name)), name, note, "the others are interpolated; estimate every frame")
-            findings.add(breach, name, item, kept=True, warning=True)
+    _warn_of_few(own, clip.poses, "poses", findings, item)
+    _warn_of_few(ground, clip.gt_poses, "gt_poses", findings, item)
     if target is not None:
         _check_lengths(clip, len(target), facts, findings, item)
     _check_reference(clip, findings, item)
     return CameraFiles(own, ground, target)
+
+
+def _warn_of_few(read: Artifact | None, path: str | None, concerns: str, findings: Findings, item: ClipRef) -> None:
+    """A warning where the file has fewer rows than the video has frames."""
+    for note in (note for note in getattr(read, "notes", ()) if MAPPED in note):
+        breach = Breach(resolve(path or ""), concerns.removeprefix("files."), note, "estimate the other frames, too")
+        findings.add(breach, concerns, item, kept=True, warning=True)
 
 
 @contextmanager

@@ -61,7 +61,7 @@ def violations_and_warnings(
 
 def _short(clip: Clip) -> Violation:
     problem = f"has {clip.shortfall}"
-    remedy = "generate the whole task; tables mark such a clip, and the leaderboard leaves it out"
+    remedy = "generate the whole task; tables mark such a clip, the leaderboard and comparisons of runs exclude it"
     return Violation(clip.video, "video", problem, remedy, Reason.TOO_SHORT, kept=True, item=ClipRef.of(clip))
 
 

@@ -17,6 +17,7 @@ import pandas as pd
 from lookback.desk.items import OTHER_SIDE, Item
 from lookback.desk.roster import annotator_name
 from lookback.errors import LookbackError, UsageError
+from lookback.files import raise_if_disk_failed
 from lookback.tables import check_table, empty_table
 
 SCHEMA = (
@@ -56,6 +57,7 @@ class VoteBook:
             finally:
                 book.close()
         except sqlite3.DatabaseError as error:
+            raise_if_disk_failed(self.path, error)
             raise LookbackError(f"The vote book {self.path} cannot be used: {error}; move it away to start a new one") from None
 
     def _all(self, question: str, *values: str) -> list[tuple[str, ...]]:

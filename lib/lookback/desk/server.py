@@ -18,7 +18,7 @@ from tornado.web import Application, HTTPError
 from lookback.desk.export import FORMATS, coverage, export_text, people
 from lookback.desk.items import Item
 from lookback.desk.study import Refused, Shown, Study, given
-from lookback.errors import LookbackError
+from lookback.errors import CannotWrite, LookbackError
 from lookback.widgets import web
 from lookback.widgets.door import NAME_HEADER, Door
 from lookback.widgets.keys import Keys, digest, kept_secret, new_token
@@ -123,6 +123,8 @@ class Guarded(web.Guarded):
         return visitor(self.request)
 
     def refuse(self, error: LookbackError) -> None:
+        if isinstance(error, CannotWrite):
+            raise error
         self.say(error, 409 if isinstance(error, Refused) else 400)
 
 

@@ -6,10 +6,8 @@ none. Failed calls are stored for the replay; a live run asks them again.
 
 from __future__ import annotations
 
-import errno
 import json
 import math
-import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,7 +17,7 @@ from typing import Any, Self
 
 from lookback import json_text
 from lookback.errors import ContractError, LookbackError, Reason
-from lookback.files import sha256_json, unwritable, writing
+from lookback.files import raise_if_disk_failed, sha256_json, writing
 from lookback.hiding import hide_all
 from lookback.judging.frames import Encoding, frame_hashes
 from lookback.judging.question import Question, Reply, Stated
@@ -29,7 +27,6 @@ from lookback.registry import JUDGES
 
 CACHE = "judge_cache"  # the folder of a run's recording
 FILE_NAME = "replies.sqlite"
-LITTLE_ROOM = 2**20  # with fewer free bytes, a disk error means that the disk is full
 DAMAGES = (ValueError, TypeError, LookupError, AttributeError, OverflowError)  # what a damaged entry raises
 TABLES = """
 CREATE TABLE IF NOT EXISTS replies (
@@ -102,7 +99,7 @@ class Recording:
             self._database.execute("PRAGMA synchronous=NORMAL")  # a kill loses nothing; a power cut may lose the last replies
             self._database.executescript(TABLES)
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-            _raise_if_refused(path, error)
+            raise_if_disk_failed(path, error)
             raise ContractError(
                 f"The recorded answers at {path} cannot be read ({error}); move the file away and run again"
             ) from None
@@ -119,7 +116,7 @@ class Recording:
         try:
             yield
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-            _raise_if_refused(self.path, error)
+            raise_if_disk_failed(self.path, error)
             raise LookbackError(
                 f"The recorded answers at {self.path} cannot be used ({error}); check free space, or move the file away"
             ) from error
@@ -184,14 +181,6 @@ class Recording:
             f"The recorded answers at {self.path} cannot be used (a damaged entry, the {entry}: {type(error).__name__}); "
             "take an undamaged copy, or move the file away and ask again"
         )
-
-
-def _raise_if_refused(path: Path, error: Exception) -> None:
-    """Tell a full disk from a damaged file. SQLite does not pass on the error of the system."""
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
-        full = code == sqlite3.SQLITE_FULL or shutil.disk_usage(path.parent).free < LITTLE_ROOM
-        raise unwritable(path, OSError(errno.ENOSPC if full else errno.EIO, str(error))) from error
 
 
 def _row(call: Call) -> tuple[object, ...]:

@@ -36,7 +36,7 @@ def fingerprint(stage: Stage, params: RunParams, hashes: HashCache) -> dict[str,
     return {
         "notebook": notebook_hash(notebook),
         "code": code_hash(modules),
-        "libraries": sha256_json(libraries(modules)),
+        "libraries": {name: release for name, release in libraries(modules).items() if release},
         "parameters": sha256_json({name: _value(values, name) for name in ("seed", "device", *stage.sections)}),
         "inputs": {**_tables(stage, params, hashes), **_external(stage, params, hashes)},
     }
@@ -50,9 +50,12 @@ def changed(stage: Stage, params: RunParams, hashes: HashCache) -> str:
     except (OSError, ValueError):
         return "not done yet"
     now = fingerprint(stage, params, hashes)
-    for part in ("notebook", "code", "libraries", "parameters"):
+    for part in ("notebook", "code", "parameters"):
         if before["fingerprint"].get(part) != now[part]:
             return f"its {part} changed"
+    releases = before["fingerprint"].get("libraries")
+    if not isinstance(releases, dict) or not releases.items() <= now["libraries"].items():  # one installed since took no part
+        return "its libraries changed"
     inputs = before["fingerprint"].get("inputs", {})
     for name in sorted({*inputs, *now["inputs"]}):
         if inputs.get(name) != now["inputs"].get(name):

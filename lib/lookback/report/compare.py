@@ -27,7 +27,7 @@ from lookback.params.load import RESULTS
 from lookback.report.figures.curve import CURVE_BY, draw_curve
 from lookback.report.page import Section, write_page
 from lookback.report.table import PaperTable
-from lookback.scoring.aggregate import aggregate, with_clip_facts
+from lookback.scoring.aggregate import aggregate, excluded_note, with_clip_facts, without_short
 from lookback.scoring.direction import more_is_better
 from lookback.scoring.variants import only_chosen
 from lookback.stats import bootstrap_ci, holm, paired_wilcoxon
@@ -65,7 +65,9 @@ def compare_runs(*runs: RunParams, folder: Path) -> list[PaperTable]:
     if len(runs) < 2:
         raise UsageError("A comparison needs two or more runs; name them one after the other")
     runs = told_apart(runs)
-    items = _common_models([_items(run) for run in runs])
+    found = [without_short(part) for part in _common_models([_items(run) for run in runs])]
+    items = [part for part, _ in found]
+    short = {run.run: sum(cut.values()) for run, (_, cut) in zip(runs, found, strict=True) if cut}
     differences = all_differences(items, runs)
     first, last, labels = runs[0], runs[-1], ["metric", "phase", "model"]
     names = {"first": first.run, "second": last.run} if len(runs) == 2 else {}
@@ -86,7 +88,7 @@ def compare_runs(*runs: RunParams, folder: Path) -> list[PaperTable]:
                 "(rank_biserial, -1 to 1): the difference counts clips, the test scenes.",
             ],
             headers=names,
-            conclusion=" ".join([conclusion(differences), *measured_otherwise(items)]),
+            conclusion=" ".join([conclusion(differences), *measured_otherwise(items), *([excluded_note(short)] if short else [])]),
         ),
         PaperTable("ranks", "Models whose rank changed", _all_rank_changes(differences, len(runs)), own_labels),
         PaperTable("changes", "What changed", _all_changes(runs), ["what", "name", "first", "second"], headers=names),
@@ -288,8 +290,8 @@ def _items(run: RunParams) -> pd.DataFrame:
     if not (run.paths.tables / "gated.parquet").is_file():
         raise UsageError(f"The run '{run.run}' has no scores; run `make report RUN={run.run}` first")
     items = only_chosen(read_table(run.paths.tables, "gated"), run)
-    return with_clip_facts(items, read_table(run.paths.tables, "clips"), ["scene"])[
-        [*PAIR, "variant", "value", "reason", "backend", "scene"]
+    return with_clip_facts(items, read_table(run.paths.tables, "clips"), ["scene", "shortfall"])[
+        [*PAIR, "variant", "value", "reason", "backend", "scene", "shortfall"]
     ]
 
 

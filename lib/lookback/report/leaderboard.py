@@ -21,7 +21,7 @@ from lookback.errors import NotScorable, Reason
 from lookback.names import counted
 from lookback.report.places import anchor
 from lookback.report.table import PaperTable, bounds_text
-from lookback.scoring.aggregate import TRIGGER_DETAIL, UNMEASURABLE, is_short
+from lookback.scoring.aggregate import TRIGGER_DETAIL, UNMEASURABLE, excluded_note, is_short, without_short
 from lookback.scoring.direction import better_sign, parts_are_measures
 from lookback.stats.comparisons import ranking_with_ties, strength_comparisons, win_ratio_comparisons
 from lookback.stats.rankings import win_ratios
@@ -50,7 +50,7 @@ class Leaderboard:
     measured: dict[str, int]  # of how many of the metrics each model has a value
     ceiling: pd.DataFrame | None = None  # the row of the real videos
     unscored: Mapping[str, str] = field(default_factory=dict)  # the models without a score, and the most common reason
-    short: Mapping[str, int] = field(default_factory=dict)  # clips of each model that are left out: they lack a part of their task
+    short: Mapping[str, int] = field(default_factory=dict)  # clips of each model that are excluded: they lack a part of their task
 
     @property
     def ranked(self) -> pd.DataFrame:
@@ -139,8 +139,7 @@ class Leaderboard:
         if self.left_out:
             notes.append(f"Left out, because only a simulated judge answered: {', '.join(_short(self.left_out))}.")
         if self.short:
-            told = ", ".join(f"{model} {count}" for model, count in self.short.items())
-            notes.append(f"Left out, because the video lacks a part of its task (fewer frames, say): {told}.")
+            notes.append(excluded_note(self.short))
         if any(count < len(self.metrics) for count in self.measured.values()):
             told = ", ".join(f"{model} {count}" for model, count in self.measured.items())
             notes.append(f"Metrics with a value, of {len(self.metrics)}: {told}.")
@@ -204,9 +203,7 @@ def leaderboard(
 
     `real` has the items of the real videos, for the row of the ceiling.
     """
-    asked = items[items["metric"].isin(metrics)]
-    own, short = asked[~is_short(asked)], asked[is_short(asked) & asked["value"].notna()].drop_duplicates(KEYS)
-    cut = {str(model): int(count) for model, count in short.groupby("model_id").size().items()}
+    own, cut = without_short(items[items["metric"].isin(metrics)])
     scores = _signed(benchmark, own)
     if scores.empty:
         return None

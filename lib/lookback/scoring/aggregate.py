@@ -51,6 +51,19 @@ def is_short(items: pd.DataFrame) -> pd.Series:
     return items["shortfall"] != "" if "shortfall" in items else pd.Series(False, items.index)
 
 
+def without_short(items: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, int]]:
+    """The items of clips that have all of their task, and how many scored clips of each model are excluded because they do not."""
+    short = is_short(items)
+    excluded = items[short & items["value"].notna()].drop_duplicates(KEYS)
+    return items[~short], {str(model): int(count) for model, count in excluded.groupby("model_id").size().items()}
+
+
+def excluded_note(counts: Mapping[str, int]) -> str:
+    """ "Excluded, because ...: first-model 2, second-model 1." """
+    told = ", ".join(f"{name} {count}" for name, count in counts.items())
+    return f"Excluded, because the video lacks a part of its task (fewer frames, say): {told}."
+
+
 def missing_rule(metric: object, variant: object) -> Missing:
     """What the preset of a metric's variant says about clips that the video makes unmeasurable."""
     presets = METRICS.get(str(metric)).presets if metric in METRICS else None

@@ -15,8 +15,9 @@ from tornado.httputil import HTTPMessageDelegate, HTTPServerRequest, split_host_
 from tornado.routing import Router
 from tornado.web import Application, RequestHandler, create_signed_value, decode_signed_value
 
+from lookback.errors import LookbackError
 from lookback.widgets.keys import Keys, digest, new_secret
-from lookback.widgets.web import MOST_BYTES
+from lookback.widgets.web import MOST_BYTES, Failing
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 NAME_HEADER = "X-Lookback-Name"  # tells the page who its visitor is; a header of this name from outside is dropped
@@ -59,7 +60,10 @@ class Door(Router):
             return self._say(request, 403, NO_HOST)
         token = request.query_arguments.get("token", [b""])[-1].decode("utf-8", "replace")
         key = digest(token) if token else self._key_of_cookie(request)
-        name = self._keys().get(key)
+        try:
+            name = self._keys().get(key)
+        except LookbackError as error:
+            return self._app.get_handler_delegate(request, Failing, {"error": error})
         if name is None:
             return self._say(request, 403, NO_KEY)
         if token:

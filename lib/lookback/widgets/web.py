@@ -8,12 +8,13 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from socket import socket
-from typing import NoReturn, Protocol, TypeVar
+from typing import Any, NoReturn, Protocol, TypeVar
 
 from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
@@ -22,12 +23,14 @@ from tornado.web import HTTPError, RequestHandler, StaticFileHandler
 
 from lookback import json_text
 from lookback.errors import LookbackError, UsageError
+from lookback.names import one_line
 
 IP = "127.0.0.1"
 TRIED_PORTS = 50
 MOST_BYTES = 64 * 1024  # of a request's body
 READ_ON = 2**30  # bytes of a body that is too large; reading it to its end lets the page hear why it is refused
 TYPES = {".js": "text/javascript", ".css": "text/css", ".csv": "text/csv", ".json": "application/json"}
+FAILED = "The server failed; its window says why."
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; media-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
     "form-action 'none'; frame-ancestors "
@@ -105,7 +108,17 @@ def serve_in_thread(make: Callable[[], S], name: str) -> S:
     return started[0]
 
 
-class Guarded(RequestHandler):
+class InWords(RequestHandler):
+    """A handler whose errors are a line in the server's window."""
+
+    def log_exception(self, kind: Any, error: Any, trace: Any) -> None:
+        if isinstance(error, LookbackError):
+            print(f"lookback: {one_line(str(error))}", file=sys.stderr, flush=True)
+        else:
+            super().log_exception(kind, error, trace)
+
+
+class Guarded(InWords):
     """A handler with safe headers. Another site may neither frame it nor send it a form."""
 
     def set_default_headers(self) -> None:
@@ -136,7 +149,7 @@ class Guarded(RequestHandler):
         self.finish({"error": str(error)})
 
     def write_error(self, status_code: int, **_: object) -> None:
-        self.finish({"error": "This is not possible here." if status_code < 500 else "The server failed; its window says why."})
+        self.finish({"error": "This is not possible here." if status_code < 500 else FAILED})
 
 
 class Nothing(Guarded):
@@ -144,6 +157,16 @@ class Nothing(Guarded):
 
     def prepare(self) -> NoReturn:
         raise HTTPError(404)
+
+
+class Failing(Guarded):
+    """Fails with the error that kept the door from finding out who comes."""
+
+    def initialize(self, error: LookbackError) -> None:
+        self._error = error
+
+    def prepare(self) -> NoReturn:
+        raise self._error
 
 
 class Page(Guarded):
@@ -170,7 +193,7 @@ class Scripts(Guarded):
         self.finish("".join(part.read_text(encoding="utf-8") for part in self._scripts[name]))
 
 
-class VideoFile(StaticFileHandler):
+class VideoFile(InWords, StaticFileHandler):
     """A video, whole or a range of it. `send` names the file; no path comes from the page."""
 
     def initialize(self) -> None:  # type: ignore[override]

@@ -165,7 +165,9 @@ def _notes(source: str, tracker: PointTracker, fixed: np.ndarray, recognised_by:
     if path.has_translation.any():
         notes.append("an object that fills a quarter of the picture looks like a moving camera")
     if path.models["zoom"]:
-        notes.append("the picture grows or shrinks evenly: a zoom, or a move toward something flat; these look alike, so no positions")
+        notes.append(
+            "the picture grows or shrinks evenly: a zoom or a move toward something flat; these look alike, so no positions"
+        )
     if source == "assumed":
         notes.append("the field of view is assumed, so angles may be off by the same factor throughout")
     if fixed.any():
