@@ -304,6 +304,14 @@ OTHERS: dict[str, Case] = {
         "finite x, y and z",
         "actions",
     ),
+    "actor position of many digits": Case(
+        "mind",
+        document(f"{TRUTH}/action.json", lambda value: value["data"][2]["actor_pos"].update(x=10**400)),
+        "data[2].actor_pos",
+        INVALID,
+        "finite x, y and z",
+        "actions",
+    ),
     "total_time is wrong": Case(
         "mind",
         lambda root: action_json(root / TRUTH / "action.json", total=30),

@@ -8,7 +8,6 @@ camera would move on all of them in every frame.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -18,7 +17,7 @@ from typing import Any
 from lookback.camera.intent import CameraIntent, Motion
 from lookback.clips import Clip
 from lookback.errors import ParameterError, Reason
-from lookback.layouts.documents import Document, read_json
+from lookback.layouts.documents import Document, is_finite, read_json
 from lookback.layouts.reading import Breach
 from lookback.paths import portable
 
@@ -182,5 +181,5 @@ def _check_row(path: Path, row: Any, index: int) -> None:
         if place is None:
             continue
         numbers = [place.get(key) for key in "xyz"] if isinstance(place, dict) else []
-        if len(numbers) != 3 or not all(isinstance(n, int | float) and math.isfinite(n) for n in numbers):
+        if len(numbers) != 3 or not all(isinstance(n, int | float) and is_finite(n) for n in numbers):
             raise Breach(path, f"data[{index}].{name}", "does not hold finite x, y and z", "export the positions again")
