@@ -154,7 +154,7 @@ def hold(reader: Reader, examples: int) -> None:
     valid = take(content.decode())
     wild = CELLS if reader.path.suffix in (".csv", ".txt") else WILD
 
-    @settings(max_examples=examples, suppress_health_check=list(HealthCheck), database=None, derandomize=True)
+    @settings(max_examples=examples, suppress_health_check=list(HealthCheck), database=None, derandomize=True, deadline=None)
     @given(st.data())
     def check(draw: st.DataObject) -> None:
         document = spoilt(draw, valid, wild)
