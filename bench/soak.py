@@ -122,7 +122,7 @@ class Disturbed:
         self.problems.append(line)
         self.say(f"PROBLEM: {line}")
 
-    def start(self, words: Sequence[object], full_disk: bool = False, **pipes: Any) -> subprocess.Popen[str]:
+    def start(self, words: Sequence[object], full_disk: bool = False, stdout: int = subprocess.DEVNULL) -> subprocess.Popen[str]:
         largest = int(np.exp(self.random.uniform(np.log(SMALLEST), np.log(LARGEST)))) if full_disk else resource.RLIM_INFINITY
 
         def limited() -> None:
@@ -130,11 +130,12 @@ class Disturbed:
             resource.setrlimit(resource.RLIMIT_FSIZE, (largest, resource.RLIM_INFINITY))
 
         call = [sys.executable, "-m", "lookback", *map(str, words)]
-        pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, **pipes}
-        return subprocess.Popen(call, text=True, start_new_session=True, preexec_fn=limited, **pipes)
+        return subprocess.Popen(call, stdout=stdout, stderr=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=limited)
 
     def struck(self, process: subprocess.Popen[str], what: str, early: int = 0) -> None:
         """Strike, wait for the end, and judge how it ended; `early` is the exit code of a process that ended before."""
+        while what in ("Ctrl-C", "SIGTERM") and process.poll() is None and not handles_signals(process.pid):
+            time.sleep(0.01)
         began, hit = time.monotonic(), what != "kill of a worker"
         with suppress(ProcessLookupError, psutil.Error):
             if what == "kill of a worker":
@@ -434,6 +435,12 @@ def free_port() -> int:
     with closing(socket.socket()) as one:
         one.bind(("127.0.0.1", 0))
         return int(one.getsockname()[1])
+
+
+def handles_signals(process: int) -> bool:
+    """Whether the command's own code runs already. Before, Python would end in its own way."""
+    caught = Path(f"/proc/{process}/status").read_text().partition("SigCgt:")[2].split()[0]
+    return bool(int(caught, 16) >> (signal.SIGTERM - 1) & 1)
 
 
 def workers_of(process: int) -> list[psutil.Process]:

@@ -115,7 +115,7 @@ class PoseJob:
                 "no_parallax": runs(~path.has_translation, frames),
             },
             focal_source=f"{source}: {fov:.1f} deg horizontally",
-            notes=_notes(source, tracker, fixed, self.recognised_by, bool(path.has_translation.any())),
+            notes=_notes(source, tracker, fixed, self.recognised_by, path),
             motion=motion,
             first_view=first_view(tracker.sightings, tracker.size, n),
         )
@@ -160,10 +160,14 @@ def _solved(tracker: PointTracker, focal: float, centre: np.ndarray, fov: float,
     return path
 
 
-def _notes(source: str, tracker: PointTracker, fixed: np.ndarray, recognised_by: str, moves: bool) -> tuple[str, ...]:
+def _notes(source: str, tracker: PointTracker, fixed: np.ndarray, recognised_by: str, path: Path) -> tuple[str, ...]:
     notes = ["positions are up to one unknown scale and only where has_translation is set"]
-    if moves:
-        notes.append("a zoom looks like a move forward, and an object that fills a quarter of the picture like a moving camera")
+    if path.has_translation.any():
+        notes.append("an object that fills a quarter of the picture looks like a moving camera")
+    if path.models["zoom"]:
+        notes.append(
+            "the picture grows or shrinks evenly: a zoom or a move toward something flat; these look alike, so no positions"
+        )
     if source == "assumed":
         notes.append("the field of view is assumed, so angles may be off by the same factor throughout")
     if fixed.any():

@@ -11,7 +11,7 @@ earlier part.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.sparse import coo_matrix, csc_matrix
@@ -25,6 +25,7 @@ from lookback.backends.pose.classical.tracking import PointTracker
 
 UNEXPLAINED_PX = 1.0
 MOVING_SHARE = 0.6
+AHEAD, EVEN = 0.5, 0.4  # share of a move that goes ahead; spread of inverse depths that shows parallax
 LOOP_WEIGHT = 10.0  # a recognised view does not drift, but a chain of tracks does
 MOVING_LOOP_WEIGHT = 1.0  # lower where the camera moves, because a step aside looks much like a turn
 HOLD_WEIGHT = 1e-4  # connects frames across a cut without changing what was measured
@@ -83,7 +84,7 @@ def solve_path(tracker: PointTracker, focal: float, centre: np.ndarray, fov_deg:
     quality = limit_quality(quality, motions, part, loops)
     models = {
         name: sum(motion.model == name for motion in motions if len(motion.known))
-        for name in ("rotation", "homography", "essential")
+        for name in ("rotation", "homography", "essential", "zoom")
     }
     return Path(rotation, position, quality, has_translation, models, len(loops))
 
@@ -114,7 +115,34 @@ def _motions(
         moved.append(motion)
     if failed > may_fail:
         return turned
-    return [turn if motion is None else motion for turn, motion in zip(turned, moved, strict=True)]
+    motions = [turn if motion is None else motion for turn, motion in zip(turned, moved, strict=True)]
+    if not grows_evenly(motions):
+        return motions
+    return [
+        motion
+        if motion.inverse_depth is None
+        else replace(motion, translation=np.zeros_like(motion.translation), inverse_depth=None, model="zoom")
+        for motion in motions
+    ]
+
+
+def grows_evenly(motions: list[Motion]) -> bool:
+    """Whether the picture grows or shrinks without parallax: a zoom, or a move towards something flat.
+
+    A zoom scales all points about the middle, and so does a camera that goes ahead while they are all at one depth. Measured is the
+    spread of the inverse depths over their median: at most 0.25 for zooms of the demo's scenes, and 0.57 or more for moves in them.
+    Every frame counts the same, and a spread as 1 at most, so that a move that ends in front of a wall stays a move.
+    """
+    spreads, frames = [], []
+    for motion in motions:
+        if motion.inverse_depth is not None:
+            low, median, high = np.nanpercentile(motion.inverse_depth, [15, 50, 85])
+            ways = np.einsum("tji,tj->ti", motion.rotation, motion.translation)  # of the camera, in the keyframe's axes
+            farthest = ways[np.linalg.norm(ways, axis=1).argmax()]
+            ahead = abs(farthest[2]) > AHEAD * np.linalg.norm(farthest)
+            spreads.append(min(1.0, (high - low) / median) if ahead else 1.0)
+            frames.append(len(ways))
+    return bool(spreads) and float(np.average(spreads, weights=frames)) < EVEN
 
 
 def _chain(
