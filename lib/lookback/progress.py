@@ -77,7 +77,7 @@ def track(
 
 
 class _Screen:
-    """Standard error, which may be closed. A bar that cannot be drawn would keep its lock, and all others would wait for ever."""
+    """Standard error, which may be closed. A bar that cannot be drawn would keep its lock, and all others would hang."""
 
     def __init__(self) -> None:
         self._stream = sys.stderr

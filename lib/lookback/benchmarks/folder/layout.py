@@ -119,7 +119,7 @@ def _videos(root: Root, folder: Path, files: list[Path]) -> list[Path]:
 
 
 def _check_names(root: Root, folder: Path, files: list[Path], findings: Findings) -> None:
-    """A violation for what looks like a video and is none by its name or content, so that it is not left out without a word."""
+    """A violation for what looks like a video and is none by its name or content, so that it is not ignored silently."""
     if folder != root.path and is_video_file(folder) and not entries(folder):
         findings.add(Breach(folder, "video", "is a folder named as a video, with no frames", "put its frames there"))
     for path in files:
